@@ -1,0 +1,13 @@
+# cmake --install: libraries, public headers, the command, and find_package(baretile). The tree may be moved afterwards.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/baretile)
+install(TARGETS baretile EXPORT baretileTargets)
+install(TARGETS baretile_sim LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET baretile_cli)
+  install(TARGETS baretile_cli)
+endif()
+install(DIRECTORY include/baretile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT baretileTargets NAMESPACE baretile:: DESTINATION ${package_dir})
+write_basic_package_version_file(baretileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+file(WRITE ${CMAKE_BINARY_DIR}/baretileConfig.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/baretileTargets.cmake)\n")
+install(FILES ${CMAKE_BINARY_DIR}/baretileConfig.cmake ${CMAKE_BINARY_DIR}/baretileConfigVersion.cmake DESTINATION ${package_dir})

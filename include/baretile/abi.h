@@ -1,0 +1,104 @@
+// The whole contract between host and firmware: what lies where in a tile's L1, and the records they exchange. Freestanding.
+#pragma once
+#include <stddef.h>
+
+#include "baretile/bits.h"
+
+namespace baretile::abi {
+
+// L1 of every Tensix tile. Everything up to kKernelArena belongs to the firmware.
+inline constexpr u32 kFirmwareBase = 0x0;        // BRISC starts at 0; all five cores' images follow
+inline constexpr u32 kFirmwareBytes = 0x6000;
+inline constexpr u32 kMailbox = 0x6000;          // struct Mailbox
+inline constexpr u32 kKernelArena = 0x8000;      // kernel images, placed by the runtime, shared by all launches of all programs
+inline constexpr u32 kKernelArenaBytes = 0x58000;
+inline constexpr u32 kData = 0x60000;            // a launch's circular buffers and scratch, laid out by the compiler
+inline constexpr u32 kDataBytes = 0x180000 - kData;
+
+inline constexpr u32 kMaxArgs = 48;
+inline constexpr u32 kMaxCircularBuffers = 16;
+inline constexpr u32 kNoEntry = 0xFFFFFFFF;
+
+enum LaunchFlag : u32 {
+  kNewCode = 1,  // the arena was written since the last launch: invalidate the cores' instruction caches first
+};
+
+// One launch, multicast to every worker. `sequence` travels in a second multicast after the rest has landed.
+struct LaunchRecord {
+  u32 workers;           // tiles with a logical index below this take part; the others only acknowledge
+  u32 entry[5];          // L1 address of each core's kernel function, by isa::Core; kNoEntry: the core stays parked
+  u32 flags;             // of LaunchFlag
+  u32 reserved;
+  u32 args[kMaxArgs];
+};
+static_assert(sizeof(LaunchRecord) == 224 && offsetof(LaunchRecord, args) == 32);
+
+// A circular buffer's two counters in pages, each written by one core only and counted modulo 2^32; both zero at the start of a launch.
+struct CircularBufferSync {
+  u32 pushed;
+  u32 popped;
+};
+
+// Written by the host once at boot: who this tile is and where the DRAM banks are.
+struct TileInfo {
+  u32 logical_index;      // 0 … tiles-1; the last is the dispatch tile
+  u32 tiles;              // Tensix tiles of the chip
+  u32 dispatch_coord;     // NoC coordinate (x | y<<6) of the dispatch tile
+  u32 park;               // 1: BRISC holds the other cores in reset between launches (simulators); 0: they wait in firmware (cards)
+  u32 dram_banks;
+  u32 dram_coord[8];
+  u32 mcast_rects;        // rectangles that cover all workers
+  u32 mcast_rect[4];      // as kNiuRetCoord takes them, for NoC 0
+  u32 mcast_tiles[4];     // receivers in each
+  u32 reserved[2];
+};
+static_assert(sizeof(TileInfo) == 96);
+
+// The firmware prepares this command buffer of NoC 0 at boot for its acknowledgements; kernels use the others.
+inline constexpr u32 kFirmwareCommandBuffer = 3;
+
+// What a core is doing, for the watchdog: a four-character code.
+constexpr u32 waypoint(const char (&c)[5]) { return u32(c[0]) | u32(c[1]) << 8 | u32(c[2]) << 16 | u32(c[3]) << 24; }
+
+struct Mailbox {
+  LaunchRecord launch;                              // 0x000
+  u32 sequence;                                     // 0x0E0  launch number, multicast last; 0 before the first
+  u32 reserved0[7];
+  TileInfo info;                                    // 0x100
+  u32 waypoints[5];                                 // 0x160  by isa::Core
+  u32 core_done[5];                                 // 0x174  the launch's sequence when the core has returned from its kernel
+  u32 assert_info[6];                               // 0x188  line, core and values of the first failed bt_assert; line 0: none
+  CircularBufferSync cb[kMaxCircularBuffers];       // 0x1A0
+  u32 go;                                           // 0x220  park = 0: the sequence that NCRISC and TRISCs may start, set by BRISC
+  u32 reserved1[23];
+  u32 scratch[64];                                  // 0x280  NoC sources of the firmware's own small writes
+  u32 reserved2[32];
+};
+static_assert(offsetof(Mailbox, sequence) == 0xE0 && offsetof(Mailbox, info) == 0x100 && offsetof(Mailbox, waypoints) == 0x160);
+static_assert(offsetof(Mailbox, cb) == 0x1A0 && sizeof(Mailbox) <= kKernelArena - kMailbox);
+
+// The dispatch tile alone: a ring of queue records in its L1, filled by the host.
+inline constexpr u32 kQueue = 0x60000;            // QueueRecord[kQueueRecords]
+inline constexpr u32 kQueueRecords = 1024;
+inline constexpr u32 kQueueControl = 0xA0000;     // struct QueueControl, behind the ring
+
+enum class QueueOp : u32 { launch = 1, fence = 2, stop = 3 };
+
+struct QueueRecord {
+  QueueOp op;
+  u32 value;             // fence: what to write to QueueControl::completed
+  u32 reserved[6];
+  LaunchRecord launch;
+};
+static_assert(sizeof(QueueRecord) == 256);
+
+struct QueueControl {
+  u32 written;           // host: records written since boot (the doorbell), modulo 2^32
+  u32 consumed;          // dispatch tile: records done
+  u32 completed;         // dispatch tile: value of the last fence passed
+  u32 reserved;
+  u32 acks;              // workers: atomic increments, one a tile at boot and one a tile and launch; 16-byte aligned as the NoC wants it
+};
+static_assert(offsetof(QueueControl, acks) == 16 && kQueueControl >= kQueue + kQueueRecords * sizeof(QueueRecord));
+
+}  // namespace baretile::abi

@@ -1,0 +1,8 @@
+// All of baretile. See tensor.h for the smallest program.
+#pragma once
+#include "baretile/chip.h"
+#include "baretile/device.h"
+#include "baretile/error.h"
+#include "baretile/program.h"
+#include "baretile/runtime.h"
+#include "baretile/tensor.h"

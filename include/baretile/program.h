@@ -1,0 +1,65 @@
+// A Program is a whole graph made ready to run: kernels, launches in order, and the buffers they use. It is the only thing that the
+// compiler hands to the runtime, and a plain value.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "baretile/abi.h"
+
+namespace baretile {
+
+enum class DType : u8 { bf16, fp32, int32 };
+constexpr u32 dtype_bytes(DType t) { return t == DType::bf16 ? 2 : 4; }
+
+// How a matrix [rows, cols] is cut into pages. Leading dimensions repeat the matrix. Padding is zero in every stored page.
+enum class Tiling : u8 {
+  tile,   // 32 x 32 in four 16 x 16 faces, row-major inside a face
+  row,    // 1 x 32, for matrices of one row: the page is 32 consecutive values
+  split,  // left operands of a matmul, fp32 as two bf16: 4 rows x 32 columns as [column half][high 4x16, low 4x16] bf16, 512 bytes
+};
+
+// Bytes of one page, as stored in DRAM.
+constexpr u32 page_bytes(Tiling tiling, DType dtype) {
+  return tiling == Tiling::split ? 512 : dtype_bytes(dtype) * (tiling == Tiling::tile ? 1024 : 32);
+}
+
+// A buffer's pages go round the DRAM banks: page p lies in bank p % banks at address base + p / banks * page_bytes.
+struct BufferDesc {
+  std::string name;
+  std::vector<i64> shape;
+  DType dtype = DType::fp32;
+  Tiling tiling = Tiling::tile;
+  u64 pages = 0;
+  i32 external = -1;     // index into the addresses given to Runtime::run, or -1: a temporary of the program's arena
+  u64 arena_offset = 0;  // of a temporary: bytes from the arena's base within each bank
+};
+
+// The five functions of a tile program as one position-independent image.
+struct KernelImage {
+  std::string name;
+  std::vector<u8> code;
+  std::array<u32, 5> entry{abi::kNoEntry, abi::kNoEntry, abi::kNoEntry, abi::kNoEntry, abi::kNoEntry};  // offsets into code, by isa::Core
+  std::string key;  // content hash of source, flags and compiler
+};
+
+struct LaunchArg {
+  enum class Kind : u8 { constant, buffer } kind = Kind::constant;
+  u32 value = 0;  // the constant, or an index into Program::buffers whose bank address is passed
+};
+
+struct Launch {
+  u32 kernel = 0;        // index into Program::kernels
+  u32 max_workers = 0;   // at most this many tiles have work; the runtime takes min(this, the chip's workers)
+  std::vector<LaunchArg> args;
+  std::string label;     // for traces and error messages
+};
+
+struct Program {
+  std::vector<KernelImage> kernels;
+  std::vector<BufferDesc> buffers;
+  std::vector<Launch> launches;
+  u64 arena_bytes = 0;   // per bank
+};
+
+}  // namespace baretile

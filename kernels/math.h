@@ -1,0 +1,149 @@
+// T1, matrix unit: setting it up, products into Dst, 16-bit loads. Dst rows are always 32 bits wide.
+#pragma once
+#include "kernel.h"
+
+namespace baretile::kernel {
+
+// Address modes: 0-4 of the products, 5 of 16-bit loads, 6 and 7 of the vector unit.
+inline constexpr u32 kModeLoad = 5, kModeNext = 6, kModeStay = 7;
+
+// Rows to step; at the end of a phase A and B go back to 0 and the next fidelity phase begins.
+template <u32 mode, u32 a, u32 b, u32 d, bool end_of_phase>
+inline void set_address_mode() {
+  set_thread_config<thd::ADDR_MOD_AB_SEC0_SrcAIncr.word + mode, a | end_of_phase << 7 | b << 8 | end_of_phase << 15>();
+  set_thread_config<thd::ADDR_MOD_DST_SEC0_DestIncr.word + mode, d | end_of_phase << 13>();
+  set_thread_config<thd::ADDR_MOD_BIAS_SEC0_BiasIncr.word + mode, 0>();
+}
+
+enum Bank : u32 { kSrcA = 1, kSrcB = 2 };  // to give back to the unpackers
+
+// All counters to zero.
+template <u32 banks = 0>
+inline void reset_counters() {
+  issue<encode(SETRWC{.BitMask = 15, .ClearAB = banks})>();
+}
+
+// `packed`: the format that T2 reads Dst as; packer and matrix unit must agree on it.
+template <Format packed>
+inline void setup_math() {
+  set_thread_config<0, 0>();
+  set_thread_config<thd::DEST_TARGET_REG_CFG_MATH_Offset.word, 0>();
+  set_thread_config<thd::DISABLE_IMPLIED_SRCA_FMT_Base.word, 0>();
+  set_thread_config<thd::DISABLE_IMPLIED_SRCB_FMT_Base.word, 0>();
+  set_thread_config<thd::CLR_DVALID_SrcA_Disable.word, 0>();
+  config(1) = cfg::ALU_FORMAT_SPEC_REG0_SrcA(u32(Format::bf16)) | cfg::ALU_FORMAT_SPEC_REG1_SrcB(u32(Format::bf16)) |
+              cfg::ALU_FORMAT_SPEC_REG2_Dstacc(u32(packed)) | cfg::ALU_ACC_CTRL_Fp32_enabled(1) |
+              cfg::ALU_ACC_CTRL_SFPU_Fp32_enabled(1);
+  config(2) = 0;    // no ReLU, denormals flushed
+  config(220) = 0;  // Dst rows as they are
+  set_address_mode<kModeLoad, 8, 0, 0, false>();
+  set_address_mode<kModeNext, 0, 0, 2, false>();
+  set_address_mode<kModeStay, 0, 0, 0, false>();
+  reset_counters();
+  issue<encode(SEMINIT{.SemMask = kDstGranted, .Init = 0, .Max = 1})>();
+  issue<encode(SEMINIT{.SemMask = kDstLoaded, .Init = 0, .Max = 1})>();
+  issue<encode(SEMINIT{.SemMask = kDstDone, .Init = 0, .Max = 1})>();
+  issue<encode(SFPENCC{.Mod1 = 10, .Imm12 = 3})>();  // lane flags in use, all lanes on
+  stall<kBlockMath | kBlockSfpu, kStoresPending>();
+}
+
+// Dst is T1's again when T2 has packed the last results.
+inline void acquire_dst() { issue<encode(SEMWAIT{.Cond = 2, .SemMask = kDstDone, .BlockMask = kBlockAll})>(); }
+inline void release_dst() {
+  stall<kBlockSync, kMathBusy | kSfpuBusy>();
+  post<kDstDone>();
+}
+inline void grant_loads() {
+  stall<kBlockSync, kMathBusy | kSfpuBusy>();
+  post<kDstGranted>();
+}
+
+// Products are instructions recorded once in the replay buffer; each replay is one fidelity phase.
+template <u32 dst, u32 mode>
+inline void mvmul() {
+  issue<encode(MVMUL{.DstRow = dst, .AddrMod = mode})>();
+}
+template <u32 length, u32 first = 0>
+inline void record() {
+  issue<encode(REPLAY{.LoadMode = 1, .Len = length, .StartIdx = first})>();
+}
+
+// 32 x 32 times 32 x 32: SrcB holds the left faces F0 … F3, SrcA the right ones, Dst the result's in the same order.
+// A transposed right operand has its faces F1 and F2 the other way round.
+template <bool transposed>
+inline void record_tile_product() {
+  set_address_mode<0, 0, 8, 0, false>();                      // lower half of the left face
+  set_address_mode<1, 0, 24, 0, false>();                     // from F0 (F1) on to F2 (F3)
+  set_address_mode<2, transposed ? 32 : 16, 24, 0, false>();  // next column, same k; SrcB wraps at 64
+  set_address_mode<3, transposed ? 48 : 16, 40, 0, false>();  // next k
+  set_address_mode<4, 0, 0, 0, true>();
+  record<16>();
+  mvmul<0, 0>(), mvmul<8, 1>(), mvmul<32, 0>(), mvmul<40, 2>();
+  mvmul<16, 0>(), mvmul<24, 1>(), mvmul<48, 0>(), mvmul<56, 3>();
+  mvmul<0, 0>(), mvmul<8, 1>(), mvmul<32, 0>(), mvmul<40, 2>();
+  mvmul<16, 0>(), mvmul<24, 1>(), mvmul<48, 0>(), mvmul<56, 4>();
+}
+
+// Groups of up to eight left rows: SrcB holds columns 0-15 of a group in eight rows, then columns 16-31. Column half c
+// of group g is accumulated in the eight Dst rows from 8 n, where n = c for one group and 4 c + g for several.
+template <u32 groups, bool transposed, u32 first = 0>
+inline void record_group_product() {
+  set_address_mode<0, transposed ? 32 : 16, 0, 0, false>();
+  set_address_mode<1, transposed ? 48 : 16, 8, 0, false>();
+  set_address_mode<2, 16, 8, 0, false>();
+  set_address_mode<4, 0, 0, 0, true>();
+  record<4 * groups, first>();
+  constexpr u32 right = groups == 1 ? 8 : 32;  // column half 1
+  unrolled<groups>([]<u32 g>() {
+    mvmul<8 * g, 0>(), mvmul<8 * g + right, 1>(), mvmul<8 * g, 0>(), mvmul<8 * g + right, g + 1 < groups ? 2 : 4>();
+  });
+}
+// For group_product: four groups, or two.
+template <bool transposed>
+inline void record_group_products() {
+  record_group_product<4, transposed>();
+  record_group_product<2, transposed, 16>();
+}
+
+// Runs a recorded product into the accumulator at `row`, then gives `banks` back.
+template <u32 length, u32 phases, u32 row, u32 banks, u32 first = 0>
+inline void product() {
+  set_thread_config<thd::DEST_TARGET_REG_CFG_MATH_Offset.word, row>();
+#pragma unroll
+  for (u32 phase = 0; phase < phases; ++phase) issue<encode(REPLAY{.Len = length, .StartIdx = first})>();
+  reset_counters<banks>();
+}
+// Of `groups` row groups, at most four; the accumulators of more than that may take part.
+template <u32 phases, u32 row, u32 banks>
+inline void group_product(u32 groups) {
+  if (groups > 2) {
+    product<16, phases, row, banks>();
+  } else {
+    product<8, phases, row, banks, 16>();
+  }
+}
+// Rows that MVMUL will accumulate into, sixteen at a time; it defines each of them, so the vector unit never reads an
+// empty row.
+template <u32 row, u32 rows>
+inline void zero_rows() {
+  issue<encode(ZEROACC{.Where = row / 16, .AddrMod = kModeStay, .Use32BitMode = 1, .ClearMode = 1})>();
+  if constexpr (rows > 16) zero_rows<row + 16, rows - 16>();
+}
+inline void begin_products() { stall<kBlockMath, kSfpuBusy>(); }
+inline void end_products() {
+  set_thread_config<thd::DEST_TARGET_REG_CFG_MATH_Offset.word, 0>();
+  stall<kBlockSfpu, kMathBusy>();
+}
+
+// A 16-bit load: SrcA, which holds it, plus a SrcB of zeros. Exact.
+template <u32 row, u32 rows>
+inline void load_from_source() {
+  issue<encode(ELWADD{.DstRow = row, .AddrMod = kModeLoad})>();
+  if constexpr (rows > 8) {
+    load_from_source<row + 8, rows - 8>();
+  } else {
+    reset_counters<kSrcA | kSrcB>();
+  }
+}
+
+}  // namespace baretile::kernel

@@ -1,0 +1,190 @@
+// T1, vector unit: an expression is evaluated on 32 lanes of Dst at a time. Such a chunk d of a slot is four rows from
+// d & ~3, even columns of a half, or the odd ones (d & 2): lane l holds row l / 8, column 2 (l & 7).
+// A slot is a tile of 64 rows (faces F0 … F3) or, in one-row kernels, 8 rows: column half 0 at +0, half 1 at +4, the
+// live row first. The operations are kernels/sfpu/<op>.h.
+#pragma once
+#include "math.h"
+#include "sfpu/sfpu_core.h"
+
+namespace baretile::kernel {
+
+// Runs `body` once a chunk; its last store is a store_next.
+template <u32 rows, class Body>
+inline void for_chunks(Body body) {
+  for (u32 i = 0; i < rows / 2; ++i) body();
+  reset_counters();
+}
+
+template <u32 reg, u32 row>
+inline void load() {
+  issue<encode(SFPLOAD{.Addr = row, .AddrMod = kModeStay, .Mod0 = 3, .VD = reg})>();
+}
+template <u32 reg, u32 row>
+inline void store() {
+  issue<encode(SFPSTORE{.Addr = row, .AddrMod = kModeStay, .Mod0 = 3, .VD = reg})>();
+}
+template <u32 reg, u32 row>
+inline void store_next() {
+  issue<encode(SFPSTORE{.Addr = row, .AddrMod = kModeNext, .Mod0 = 3, .VD = reg})>();
+}
+
+// First row of group g (four rows) of column half c, and how many groups a half has.
+template <u32 rows>
+constexpr u32 group_row(u32 g, u32 c) {
+  return rows == 8 ? 4 * c : 16 * (2 * (g / 4) + c) + 4 * (g % 4);
+}
+template <u32 rows>
+inline constexpr u32 kGroups = rows == 8 ? 1 : 8;
+
+// Stores `reg` to both column parities of both halves of a group, or to all groups of a half and parity.
+template <u32 reg, u32 row, u32 rows, u32 g>
+inline void store_across() {
+  unrolled<4>([]<u32 i>() { store<reg, row + group_row<rows>(g, i / 2) + 2 * (i % 2)>(); });
+}
+template <u32 reg, u32 row, u32 rows, u32 half, u32 parity>
+inline void store_down() {
+  unrolled<kGroups<rows>>([]<u32 g>() { store<reg, row + group_row<rows>(g, half) + 2 * parity>(); });
+}
+
+// Accumulator blocks of group products (eight rows each) into a slot that begins where they do: rows 4 n … 4 n + 3 from
+// block n. `split`: the lower four rows hold the products of the operand's low parts.
+template <u32 row, u32 blocks, bool split>
+inline void settle() {
+  unrolled<2 * blocks>([]<u32 i>() {
+    constexpr u32 from = row + 8 * (i / 2) + 2 * (i % 2);
+    load<0, from>();
+    if constexpr (split) {
+      load<1, from + 4>();
+      add<0, 0, 1>();
+    }
+    store<0, row + 4 * (i / 2) + 2 * (i % 2)>();
+  });
+}
+
+enum class Fold { sum, max };
+
+// LReg0 = fold of LReg0 and LReg1; LReg1 is lost.
+template <Fold f>
+inline void fold() {
+  if constexpr (f == Fold::sum) {
+    add<0, 0, 1>();
+  } else {
+    nop();
+    swap_max<0, 1>();
+  }
+}
+// Folds LReg0 over the eight lanes of each row, leaving the result in all of them.
+template <Fold f>
+inline void fold_lanes() {
+  nop();
+  rotate<1, 0>();
+  fold<f>();
+  nop();
+  rotate<1, 0>(), rotate<1, 1>();
+  fold<f>();
+  nop();
+  rotate<1, 0>(), rotate<1, 1>(), rotate<1, 1>(), rotate<1, 1>();
+  fold<f>();
+}
+// Brings row 0 of LReg0 … 3 (rows k of LReg0 when all four are equal) side by side: LReg k holds row k of LReg0 in all
+// four rows.
+inline void spread_rows() {
+  move<1, 0>(), move<2, 0>(), move<3, 0>();
+  transpose();
+}
+
+// What a stored row, column or single value means for a whole slot. Padding is zero.
+template <u32 row, u32 rows, u32 half>  // `half`: from the row's first 16 values on to the others, which are read
+                                        // before they are overwritten
+inline void spread_row() {
+  unrolled<4>([]<u32 n>() {
+    constexpr u32 i = 3 - n;
+    load<0, row + half*(i / 2) + 2 * (i % 2)>();
+    spread_rows();
+    store_down<0, row, rows, i / 2, i % 2>();
+  });
+}
+template <u32 row, u32 rows>
+inline void spread_column() {
+  unrolled<kGroups<rows>>([]<u32 g>() {
+    load<0, row + group_row<rows>(g, 0)>();
+    fold_lanes<Fold::sum>();
+    store_across<0, row, rows, g>();
+  });
+}
+template <u32 row, u32 rows>
+inline void spread_value() {
+  load<0, row>();
+  fold_lanes<Fold::sum>();
+  if constexpr (rows > 8) spread_rows();
+  unrolled<kGroups<rows>>([]<u32 g>() { store_across<0, row, rows, g>(); });
+}
+
+// Ends of reductions: the slot's columns (rows) folded into one, which then fills the slot.
+template <Fold f, u32 row, u32 rows>
+inline void finish_columns() {
+  unrolled<kGroups<rows>>([]<u32 g>() {
+    load<0, row + group_row<rows>(g, 0)>();
+    load<1, row + group_row<rows>(g, 0) + 2>();
+    fold<f>();
+    load<1, row + group_row<rows>(g, 1)>();
+    fold<f>();
+    load<1, row + group_row<rows>(g, 1) + 2>();
+    fold<f>();
+    fold_lanes<f>();
+    store_across<0, row, rows, g>();
+  });
+}
+template <Fold f, u32 row, u32 rows>
+inline void finish_rows() {
+  unrolled<4>([]<u32 i>() {
+    load<0, row + group_row<rows>(0, i / 2) + 2 * (i % 2)>();
+    unrolled<kGroups<rows> - 1>([]<u32 g>() {
+      load<1, row + group_row<rows>(g + 1, i / 2) + 2 * (i % 2)>();
+      fold<f>();
+    });
+    spread_rows();
+    fold<f>();
+    move<1, 2>();
+    fold<f>();
+    move<1, 3>();
+    fold<f>();
+    store_down<0, row, rows, i / 2, i % 2>();
+  });
+}
+
+// Overwrites what lies outside the first valid_rows rows and valid_columns columns of a slot with LReg `reg`. LReg1 … 3
+// are lost.
+template <u32 reg, u32 row, u32 rows, u32 valid_rows, u32 valid_columns>
+inline void fill_outside() {
+  if constexpr (valid_columns < 32) {
+    load_integer<2, 14>();
+    move<1, kLaneTwice>();
+    bit_and<1, 2>();  // a lane's column, less half and parity
+    unrolled<4>([]<u32 i>() {
+      constexpr i32 left = i32(valid_columns) - 16 * i32(i / 2) - i32(i % 2);
+      if constexpr (left <= 14) {
+        if constexpr (left > 0) only_where_at_least<3, 1, u32(left)>();
+        store_down<reg, row, rows, i / 2, i % 2>();
+        if constexpr (left > 0) all_lanes();
+      }
+    });
+  }
+  if constexpr (valid_rows < 4 * kGroups<rows>) {
+    unrolled<kGroups<rows>>([]<u32 g>() {
+      constexpr i32 left = i32(valid_rows) - 4 * i32(g);
+      if constexpr (left < 4) {
+        if constexpr (left > 0) only_where_at_least<3, kLaneTwice, 16 * u32(left)>();
+        store_across<reg, row, rows, g>();
+        if constexpr (left > 0) all_lanes();
+      }
+    });
+  }
+}
+// A whole slot of one value.
+template <u32 reg, u32 row, u32 rows>
+inline void fill() {
+  unrolled<rows / 2>([]<u32 d>() { store<reg, row + 2 * d>(); });
+}
+
+}  // namespace baretile::kernel

@@ -1,0 +1,87 @@
+// baretile <command> [--device NAME] [arguments]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "baretile/error.h"
+#include "cli/command.h"
+
+namespace baretile::cli {
+namespace {
+
+const Command* const kCommands[] = {&kChip, &kHello, &kShow, &kGenerate};
+
+constexpr const char* kUsage = "Usage: baretile <command> [--device NAME] [arguments]\n\nCommands:\n";
+constexpr const char* kMore =
+    "\n'baretile <command> --help' says more. --device (or BARETILE_DEVICE) takes a name that 'baretile chip check' "
+    "lists;\n"
+    "without it the first of these is used: the library in TTSIM, a card through tt-kmd, a card through sysfs (root), "
+    "the simulator.\n";
+
+void print_usage(FILE* to) {
+  fmt::print(to, "{}", kUsage);
+  for (const Command* c : kCommands) fmt::print(to, "  {:<10} {}\n", c->name, c->summary);
+  fmt::print(to, "{}", kMore);
+}
+
+int run(Arguments arguments) {
+  if (arguments.words.empty()) {
+    print_usage(stderr);
+    return 2;
+  }
+  const std::string name = arguments.words[0];
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_usage(stdout);
+    return 0;
+  }
+  const auto found =
+      std::find_if(std::begin(kCommands), std::end(kCommands), [&](const Command* c) { return name == c->name; });
+  if (found == std::end(kCommands))
+    throw UsageError(fmt::format("'{}' is no command; 'baretile --help' lists them", name));
+  arguments.words.erase(arguments.words.begin());
+  if (arguments.flag("--help") || arguments.flag("-h")) {
+    fmt::print("{}", (*found)->help);
+    return 0;
+  }
+  arguments.device = arguments.option("--device");
+  return (*found)->run(arguments);
+}
+
+}  // namespace
+
+bool Arguments::flag(const std::string& name) { return std::erase(words, name) > 0; }
+
+std::string Arguments::option(const std::string& name, const std::string& fallback) {
+  for (size_t i = 0; i < words.size(); i++) {
+    if (words[i].starts_with(name + "=")) {
+      const std::string value = words[i].substr(name.size() + 1);
+      words.erase(words.begin() + long(i));
+      return value;
+    }
+    if (words[i] != name) continue;
+    if (i + 1 == words.size()) throw UsageError(fmt::format("{} needs a value after it", name));
+    const std::string value = words[i + 1];
+    words.erase(words.begin() + long(i), words.begin() + long(i) + 2);
+    return value;
+  }
+  return fallback;
+}
+
+void Arguments::expect_no_more() const {
+  if (!words.empty()) throw UsageError(fmt::format("'{}' is not understood here; add --help to see what is", words[0]));
+}
+
+}  // namespace baretile::cli
+
+int main(int count, char** words) {
+  try {
+    return baretile::cli::run({.device = {}, .words = {words + 1, words + count}});
+  } catch (const baretile::UsageError& error) {
+    fmt::print(stderr, "baretile: {}\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "baretile: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,23 @@
+// The compiler: one visible list of stages, each a function from value to printable value (print.h).
+//   Graph -fuse-> FusionPlan -schedule-> Schedule -emit-> sources -build-> images -pack-> Program
+#pragma once
+#include "compiler/build/build.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/schedule.h"
+
+namespace baretile::compiler {
+
+struct Compiled {
+  Program program;
+  // By graph output: the external slot that holds it. Slots of the graph's own externals come first; an output there
+  // was written in place.
+  std::vector<u32> output_slots;
+};
+
+std::vector<u32> output_slots(const FusionPlan& plan);
+std::vector<KernelSource> emit_all(const Schedule& schedule);
+Program pack(const Schedule& schedule, std::vector<KernelImage> images);
+
+Compiled compile(const Graph& graph);
+
+}  // namespace baretile::compiler

@@ -1,0 +1,43 @@
+// One pass of the vector unit over a slot: an expression over 32 lanes, evaluated in eight registers.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "compiler/emit/code.h"
+
+namespace baretile::compiler {
+
+// The first Dst row of a slot. In a block of several column tiles, column w has it `per_column` rows further each.
+struct Place {
+  u32 row = 0, per_column = 0;
+  std::string text() const { return per_column ? fmt::format("{} + {} * w", row, per_column) : fmt::format("{}", row); }
+  bool operator==(const Place&) const = default;
+};
+
+struct ChunkValue {
+  enum class Kind { slot, constant, op } kind = Kind::slot;
+  Place place = {};       // slot
+  bool reusable = false;  // slot: may hold a result once its value is not needed any more
+  float constant = 0;
+  std::string op = {};
+  std::vector<u32> inputs = {};  // op: earlier values
+};
+
+struct ChunkTarget {
+  u32 value = 0;
+  std::optional<Place> place;  // none: chosen here
+};
+
+struct ChunkProgram {
+  std::vector<ChunkValue> values = {};
+  std::vector<ChunkTarget> targets = {};
+};
+
+// Allocates registers and a place for each target that has none, spilling to slots from `new_slot`, and prints the loop
+// over a slot of `rows`.
+void print_chunks(Code& code, ChunkProgram& program, u32 rows, const std::function<Place()>& new_slot);
+
+// Whether an operation of kernels/sfpu gives zero when all its inputs are zero.
+bool keeps_zero(const std::string& op);
+
+}  // namespace baretile::compiler

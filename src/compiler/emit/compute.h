@@ -1,0 +1,63 @@
+// The five functions of a compute kernel as text. T1 comes first: it decides where in Dst everything lies.
+#pragma once
+#include "compiler/emit/plan.h"
+
+namespace baretile::compiler {
+
+class ComputeEmitter {
+ public:
+  explicit ComputeEmitter(const Plan& plan) : plan_(plan), kernel_(plan.kernel()), padding_(zero_padding(plan.spec)) {}
+
+  std::string text();  // throws Unsupported when Dst does not suffice
+
+ private:
+  // What one core does for a tile of a stage, and around the loop over a stage's tiles.
+  using StageBody = std::function<void(Code&, const Stage&)>;
+  struct Bodies {
+    StageBody tile, before = {}, after = {};
+  };
+
+  // Common to all cores: compute.cpp
+  void for_items(Code& code, const Bodies& bodies) const;
+  void for_columns(Code& code, bool unrolled, const std::function<void(Code&)>& body) const;
+  Code index_lines(const Code& body) const;
+  std::string edge(char axis) const;  // a condition, empty when it always holds
+  void if_edge(Code& code, char axis, const std::string& statement) const;
+  std::string row_groups() const;  // of split matrices in this tile
+  std::string page(const Access& access, std::string_view row, std::string_view col) const;
+
+  // The cores around T1: data_cores.cpp
+  void reader(Code& code) const;    // NCRISC
+  void unpacker(Code& code) const;  // T0
+  void packer(Code& code) const;    // T2
+  void writer(Code& code) const;    // BRISC
+  void read_product(Code& code, const Product& product) const;
+  void unpack_product(Code& code, const Product& product) const;
+  void unpack_groups(Code& code, const Product& product) const;
+  void unpack_loads(Code& code, const Stage& stage, bool wide) const;
+  void pack_output(Code& code, u32 output) const;
+
+  // T1: math.cpp
+  void math(Code& code);
+  void math_tile(Code& code, const Stage& stage);
+  void run_product(Code& code, const Product& product);
+  void run_groups(Code& code, const Product& product, u32 base) const;
+  void bring_loads(Code& code, const Stage& stage);
+  void fold(Code& code, const Stage& stage);
+  void make_outputs(Code& code, const Stage& stage);
+  void mask_output(Code& code, const Output& output, const Place& place) const;
+  u32 add_value(ChunkProgram& program, std::map<u32, u32>& made, u32 step) const;
+  Place new_rows(u32 rows);
+  Place new_slot() { return new_rows(plan_.slot_rows); }
+
+  const Plan& plan_;
+  const ComputeKernel& kernel_;
+  const Padding padding_;
+  u32 next_row_ = 0;
+  bool several_products_ = false;  // recorded in turn, each before it runs
+  std::map<u32, Place> place_of_;  // slots of reductions, and of the current stage's loads and contractions, by step
+  std::map<const Stage*, std::map<u32, Place>> load_place_;
+  std::map<u32, std::vector<Place>> output_place_;  // by output: a slot, or those of a split page's high and low parts
+};
+
+}  // namespace baretile::compiler

@@ -1,0 +1,69 @@
+// What a compute kernel does when, and where in Dst: the part of emission that is the same for all five cores.
+#pragma once
+#include <map>
+
+#include "compiler/emit/chunk.h"
+
+namespace baretile::compiler {
+
+inline constexpr u32 kDstRows = 512;
+
+enum class LeftKind { tile, row, split };
+
+// Contractions that share a left operand, which is unpacked once for all of them: steps.size() right tiles a k and
+// column.
+struct Product {
+  std::vector<u32> steps = {};
+  const Contraction* form = nullptr;  // of the first: left, transposition, k_tiles and phases are those of all
+  LeftKind left = LeftKind::tile;
+  u32 fills = 1;           // SrcB is filled so often for a k: split operands of more than four row groups need two
+  u32 base = 0, rows = 0;  // accumulator of step c, column w: `rows` rows at base + rows * (c + steps * w)
+};
+
+// One pass over the tiles along the reduced axis (or the only pass).
+struct Stage {
+  bool looped = false;
+  std::vector<u32> loads = {};  // steps, in the order of their pages: 16-bit ones, then 32-bit ones
+  std::vector<Product> products = {};
+  std::vector<u32> reduces = {};  // folded in this stage
+  std::vector<u32> outputs = {};  // indices of ComputeKernel::outputs that are written at the end of each tile
+};
+
+// For each step: the number of reductions on the longest way to it, and whether it differs from tile to tile of the
+// axis.
+struct Reach {
+  std::vector<u32> depth = {};
+  std::vector<bool> varies = {};
+};
+
+struct Plan {
+  const KernelSpec& spec;
+  u32 columns = 1;  // column tiles of a block
+  u32 slot_rows = 64;
+  u32 items = 1;
+  u32 input_slot = 64, output_slot = 64;  // bytes
+  std::vector<Stage> stages = {};
+  Reach shape = {};
+
+  const ComputeKernel& kernel() const { return spec.compute; }
+  const KernelBuffer& buffer(const Access& access) const { return spec.buffers[access.buffer]; }
+  bool wide_load(u32 step) const { return buffer(kernel().steps[step].access).dtype == DType::fp32; }
+  bool reduced(u32 step) const {
+    return kernel().reduce != ReduceAxis::none && !shape.varies[step];
+  }                         // one value along the axis
+  u32 left_groups() const;  // row groups of a split matrix in a tile, at most
+};
+
+// `columns`: the block width to try.
+Plan make_plan(const KernelSpec& spec, u32 columns);
+
+// Widths that suit the kernel, the best first; 1 is the last.
+std::vector<u32> block_widths(const KernelSpec& spec);
+
+// Which steps have zeros beyond the matrix's rows or columns, without masking.
+struct Padding {
+  std::vector<bool> rows, cols = {};
+};
+Padding zero_padding(const KernelSpec& spec);
+
+}  // namespace baretile::compiler

@@ -1,0 +1,151 @@
+// Clusters grow in graph order: each node starts alone and merges with the clusters it reads, nearest first, as long as
+// one kernel can hold the result and no value would have to leave the kernel and come back.
+#include <algorithm>
+#include <set>
+
+#include "compiler/fuse/analysis.h"
+
+namespace baretile::compiler {
+
+namespace {
+
+class Clusterer {
+ public:
+  explicit Clusterer(Analysis& analysis) : a_(analysis) {}
+
+  void run() {
+    for (u32 node = 0; node < a_.graph.nodes.size(); ++node) {
+      Family f = a_.family(node);
+      if (a_.elementwise(node) || f == Family::reduce || f == Family::contraction) add(node);
+    }
+  }
+
+ private:
+  void add(u32 node) {
+    if (a_.elementwise(node) && join_reduced(node)) return;
+    const Node& n = a_.graph.nodes[node];
+    Cluster cluster;
+    cluster.members = {node};
+    cluster.domain = extents(n.shape);
+    if (a_.family(node) == Family::reduce) {
+      cluster.domain = extents(a_.graph.nodes[n.inputs[0]].shape);
+      cluster.axis = size_t(n.attrs[0]) + 1 == n.shape.size() ? ReduceAxis::cols : ReduceAxis::rows;
+      a_.reduced[node] = true;
+    } else if (a_.family(node) == Family::contraction) {
+      cluster.left = n.inputs[0];
+      cluster.right = a_.graph.nodes[n.inputs[1]].dtype;
+    }
+    a_.cluster_of[node] = i32(a_.clusters.size());
+    a_.clusters.push_back(std::move(cluster));
+    if (cluster.left >= 0) return;
+    for (u32 other : clusters_read(node)) merge(u32(a_.cluster_of[node]), other, node);
+  }
+
+  // Arithmetic on reductions and constants alone stays with the reductions, along whose axis it is constant.
+  bool join_reduced(u32 node) {
+    std::vector<u32> read = clusters_read(node);
+    if (read.empty()) return false;
+    for (u32 input : a_.graph.nodes[node].inputs) {
+      const Source& source = a_.sources[input];
+      if (a_.family(source.base) == Family::constant) continue;
+      if (!a_.reduced[source.base] || a_.rounds(source.base) || source.relation != Relation::same) return false;
+    }
+    for (size_t i = 1; i < read.size(); ++i) {
+      if (!merge(read[0], read[i], node)) return false;
+    }
+    a_.cluster_of[node] = i32(read[0]);
+    a_.clusters[read[0]].members.push_back(node);
+    a_.reduced[node] = true;
+    return true;
+  }
+
+  // The clusters of a node's inputs, the latest first.
+  std::vector<u32> clusters_read(u32 node) const {
+    std::vector<u32> bases;
+    for (u32 input : a_.graph.nodes[node].inputs) bases.push_back(a_.sources[input].base);
+    std::sort(bases.begin(), bases.end(), std::greater<>());
+    std::vector<u32> found;
+    for (u32 base : bases) {
+      i32 cluster = a_.cluster_of[base];
+      if (cluster >= 0 && std::find(found.begin(), found.end(), u32(cluster)) == found.end())
+        found.push_back(u32(cluster));
+    }
+    return found;
+  }
+
+  // Moves all of `from` into `into` if that makes one good kernel. `now` is the latest node that has a cluster.
+  bool merge(u32 into, u32 from, u32 now) {
+    Cluster &x = a_.clusters[into], &y = a_.clusters[from];
+    if (into == from) return true;
+    if (!(x.domain == y.domain)) return false;
+    ReduceAxis axis = x.axis == ReduceAxis::none ? y.axis : x.axis;
+    if (y.axis != ReduceAxis::none && y.axis != axis) return false;
+    i64 left = x.left < 0 ? y.left : x.left;
+    if (left >= 0 && axis != ReduceAxis::none) return false;  // a reduction passes over its input more than once
+    if (x.left >= 0 && y.left >= 0 && (x.left != y.left || x.right != y.right)) return false;
+    Cluster x_before = x, y_before = y;
+    relabel(y.members, into);
+    x = {x.domain, axis, left, x.left < 0 ? y.right : x.right, {}};
+    std::merge(x_before.members.begin(), x_before.members.end(), y.members.begin(), y.members.end(),
+               std::back_inserter(x.members));
+    y.members.clear();
+    if (slots(a_, x) <= kMaxSlots && !leaves_and_returns(into, now)) return true;
+    relabel(y_before.members, from);
+    x = std::move(x_before);
+    y = std::move(y_before);
+    return false;
+  }
+
+  void relabel(const std::vector<u32>& members, u32 cluster) {
+    for (u32 member : members) a_.cluster_of[member] = i32(cluster);
+  }
+
+  // Some value of the cluster is needed in memory before another member can be computed.
+  bool leaves_and_returns(u32 cluster, u32 now) const {
+    std::vector<u32> pending;
+    std::vector<bool> visited(a_.graph.nodes.size());
+    auto follow = [&](u32 base) {
+      for (Use use : a_.users[base]) {
+        if (use.node > now || visited[use.node]) continue;
+        if (a_.cluster_of[use.node] == i32(cluster) && a_.internal(use.node, use.input)) continue;
+        visited[use.node] = true;
+        pending.push_back(use.node);
+      }
+    };
+    for (u32 member : a_.clusters[cluster].members) follow(member);
+    while (!pending.empty()) {
+      u32 node = pending.back();
+      pending.pop_back();
+      if (a_.cluster_of[node] == i32(cluster)) return true;
+      if (a_.cluster_of[node] < 0) {
+        follow(node);
+      } else {
+        for (u32 member : a_.clusters[size_t(a_.cluster_of[node])].members) follow(member);
+      }
+    }
+    return false;
+  }
+
+  Analysis& a_;
+};
+
+}  // namespace
+
+size_t slots(const Analysis& analysis, const Cluster& cluster) {
+  std::set<u32> loads;
+  size_t count = 1;
+  for (u32 member : cluster.members) {
+    Family f = analysis.family(member);
+    if (f == Family::contraction || f == Family::reduce) ++count;
+    if (f == Family::contraction) continue;
+    for (u32 input : analysis.graph.nodes[member].inputs) {
+      bool constant = analysis.family(analysis.sources[input].base) == Family::constant;
+      if (!constant && !analysis.internal(member, input)) loads.insert(input);
+    }
+  }
+  return count + loads.size();
+}
+
+void find_clusters(Analysis& analysis) { Clusterer(analysis).run(); }
+
+}  // namespace baretile::compiler

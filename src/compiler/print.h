@@ -1,0 +1,14 @@
+// Every stage as text: for `baretile show`, for golden tests, and as the identity of a kernel.
+#pragma once
+#include <string>
+
+#include "compiler/fuse/fuse.h"
+
+namespace baretile::compiler {
+
+std::string to_string(const Graph& graph);
+std::string to_string(const KernelSpec& spec);
+std::string to_string(const Schedule& schedule);
+std::string to_string(const Program& program);
+
+}  // namespace baretile::compiler

@@ -1,0 +1,11 @@
+// Finding devices, with the machine's system calls as an argument.
+#pragma once
+#include "pci/sys.h"
+
+namespace baretile::pci {
+
+std::vector<DeviceInfo> enumerate(const Sys& sys);
+// `sys` must outlive the device.
+std::unique_ptr<Device> open(const Sys& sys, const std::string& name);
+
+}  // namespace baretile::pci

@@ -1,0 +1,34 @@
+// Host values to pages and back: where each element lies, rounding to bf16, zeros in the padding. int32 is two's
+// complement.
+#pragma once
+#include <cstddef>
+#include <span>
+
+#include "compiler/graph/layout.h"
+
+namespace baretile {
+
+u16 bf16_from_float(float value);  // to nearest even; NaN stays NaN
+float float_from_bf16(u16 bits);
+
+// One tensor's place in pages; bf16 and fp32 in Tiling::tile and row (only kernels make Tiling::split).
+struct PageFormat {
+  compiler::Extents extents;
+  DType dtype = DType::fp32;
+  Tiling tiling = Tiling::tile;
+
+  PageFormat(const compiler::Shape& shape, DType dtype_, Tiling tiling_)
+      : extents(compiler::extents(shape)), dtype(dtype_), tiling(tiling_) {}
+  PageFormat(const compiler::Shape& shape, DType dtype_) : PageFormat(shape, dtype_, compiler::default_tiling(shape)) {}
+  u32 page_bytes() const { return baretile::page_bytes(tiling, dtype); }
+  u64 pages() const;
+
+  // `pages` is a whole number of pages from `first_page` on; `values` are all of the tensor, row-major.
+  void encode(std::span<const float> values, u64 first_page, std::span<std::byte> pages) const;
+  void encode(std::span<const i32> values, u64 first_page, std::span<std::byte> pages) const;
+  void encode_bf16(std::span<const u16> bits, u64 first_page, std::span<std::byte> pages) const;
+  void decode(std::span<const std::byte> pages, u64 first_page, std::span<float> values) const;
+  void decode(std::span<const std::byte> pages, u64 first_page, std::span<i32> values) const;
+};
+
+}  // namespace baretile

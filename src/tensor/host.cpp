@@ -1,0 +1,162 @@
+// Values between host and device, a few pages at a time: weights must not exist twice.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/graph/shape.h"
+#include "tensor/expr.h"
+#include "tensor/format.h"
+
+namespace baretile {
+
+namespace {
+
+constexpr u64 kChunkBytes = 1 << 20;
+
+std::shared_ptr<Expr> stored(Runtime& runtime, Shape shape, DType dtype) {
+  compiler::check_extents("tensor", shape);
+  auto expr = std::make_shared<Expr>();
+  PageFormat format(shape, dtype);
+  expr->node = {compiler::Op::external, dtype, std::move(shape), {}, {}, 0};
+  expr->runtime = &runtime;
+  expr->storage = runtime.allocate(format.page_bytes(), format.pages());
+  return expr;
+}
+
+// Calls chunk(first page, bytes) for all pages in order.
+template <typename Chunk>
+void for_chunks(const PageFormat& format, Chunk chunk) {
+  const u64 at_once = std::max<u64>(1, kChunkBytes / format.page_bytes()), pages = format.pages();
+  std::vector<std::byte> bytes(std::min(at_once, pages) * format.page_bytes());
+  for (u64 page = 0; page < pages; page += at_once) {
+    chunk(page, std::span(bytes).first(std::min(at_once, pages - page) * format.page_bytes()));
+  }
+}
+
+template <typename Encode>
+Tensor upload(Runtime& runtime, size_t values, Shape shape, DType dtype, Encode encode) {
+  compiler::check_extents("tensor", shape);
+  if (i64(values) != compiler::element_count(shape)) {
+    throw UsageError(fmt::format("tensor: {} values for shape {}, which has {} elements.", values,
+                                 compiler::to_string(shape), compiler::element_count(shape)));
+  }
+  auto expr = stored(runtime, std::move(shape), dtype);
+  PageFormat format(expr->node.shape, dtype);
+  for_chunks(format, [&](u64 page, std::span<std::byte> bytes) {
+    encode(format, page, bytes);
+    runtime.write_pages(expr->storage, page, bytes);
+  });
+  return Tensor(std::move(expr));
+}
+
+template <typename Value>
+std::vector<Value> download(Tensor tensor) {
+  tensor.realize();
+  const Expr& expr = *tensor.expr();
+  std::vector<Value> values(size_t(compiler::element_count(expr.node.shape)));
+  PageFormat format(expr.node.shape, expr.node.dtype);
+  for_chunks(format, [&](u64 page, std::span<std::byte> bytes) {
+    expr.runtime->read_pages(expr.storage, page, bytes);
+    format.decode(bytes, page, std::span(values));
+  });
+  return values;
+}
+
+// Extents of nested lists, all of one length at each depth; appends their numbers.
+void flatten(const Tensor::Nested& nested, size_t depth, Shape& shape, std::vector<double>& values) {
+  if (nested.rows.empty()) {
+    if (depth != shape.size())
+      throw UsageError("tensor: a number stands where a list of others stands; nest all rows equally deep.");
+    values.push_back(nested.value);
+    return;
+  }
+  if (depth == shape.size() && values.empty()) shape.resize(depth + 1, i64(nested.rows.size()));
+  if (depth >= shape.size() || i64(nested.rows.size()) != shape[depth]) {
+    throw UsageError(fmt::format("tensor: a list has {} elements where another has {}; all rows must be equally long.",
+                                 nested.rows.size(), depth < shape.size() ? shape[depth] : 0));
+  }
+  for (const Tensor::Nested& row : nested.rows) flatten(row, depth + 1, shape, values);
+}
+
+template <typename Value>
+void print(std::string& out, const Shape& shape, size_t axis, const Value*& next) {
+  if (axis == shape.size()) {
+    out += fmt::format("{:.6g}", double(*next++));
+    return;
+  }
+  out += '[';
+  for (i64 i = 0; i < shape[axis]; ++i) {
+    if (i > 0) out += ", ";
+    print(out, shape, axis + 1, next);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+Tensor Tensor::of(Runtime& runtime, std::initializer_list<Nested> rows, DType dtype) {
+  Shape shape;
+  std::vector<double> values;
+  flatten(Nested(rows), 0, shape, values);
+  if (dtype != DType::int32) return from_host(runtime, std::vector<float>(values.begin(), values.end()), shape, dtype);
+  for (double value : values) {
+    if (!(value >= INT32_MIN && value <= INT32_MAX && std::trunc(value) == value))
+      throw UsageError(fmt::format("tensor: {} is no int32; give whole numbers, or another dtype.", value));
+  }
+  return from_host(runtime, std::vector<i32>(values.begin(), values.end()), shape);
+}
+
+Tensor Tensor::from_host(Runtime& runtime, std::span<const float> values, Shape shape, DType dtype) {
+  if (dtype == DType::int32) throw UsageError("tensor: floats for an int32 tensor; give int32 values.");
+  return upload(
+      runtime, values.size(), std::move(shape), dtype,
+      [&](const PageFormat& format, u64 page, std::span<std::byte> bytes) { format.encode(values, page, bytes); });
+}
+
+Tensor Tensor::from_host(Runtime& runtime, std::span<const i32> values, Shape shape) {
+  return upload(
+      runtime, values.size(), std::move(shape), DType::int32,
+      [&](const PageFormat& format, u64 page, std::span<std::byte> bytes) { format.encode(values, page, bytes); });
+}
+
+Tensor Tensor::from_host_bf16(Runtime& runtime, std::span<const u16> bits, Shape shape) {
+  return upload(
+      runtime, bits.size(), std::move(shape), DType::bf16,
+      [&](const PageFormat& format, u64 page, std::span<std::byte> bytes) { format.encode_bf16(bits, page, bytes); });
+}
+
+Tensor Tensor::zeros(Runtime& runtime, Shape shape, DType dtype) {
+  auto expr = stored(runtime, std::move(shape), dtype);
+  for_chunks(PageFormat(expr->node.shape, dtype),
+             [&](u64 page, std::span<std::byte> bytes) { runtime.write_pages(expr->storage, page, bytes); });
+  return Tensor(std::move(expr));
+}
+
+std::vector<float> Tensor::to_host() const {
+  if (dtype() == DType::int32)
+    throw UsageError(fmt::format("to_host: {} is int32; use to_host_int32.", compiler::to_string(shape())));
+  return download<float>(*this);
+}
+
+std::vector<i32> Tensor::to_host_int32() const {
+  if (dtype() != DType::int32)
+    throw UsageError(fmt::format("to_host_int32: {} holds floats; use to_host.", compiler::to_string(shape())));
+  return download<i32>(*this);
+}
+
+std::string to_string(const Tensor& tensor) {
+  std::string out;
+  auto show = [&](const auto& values) {
+    auto next = values.data();
+    print(out, tensor.shape(), 0, next);
+  };
+  if (tensor.dtype() == DType::int32) {
+    show(tensor.to_host_int32());
+  } else {
+    show(tensor.to_host());
+  }
+  return out;
+}
+
+}  // namespace baretile

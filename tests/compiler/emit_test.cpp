@@ -1,0 +1,328 @@
+// What emission writes for small kernels, word for word.
+#include "compiler/emit/emit.h"
+
+#include <gmock/gmock.h>
+
+#include "baretile/error.h"
+#include "compiler/emit/code.h"
+#include "tensor/kernel_case.h"
+
+namespace baretile::compiler {
+namespace {
+
+using kernel_test::Case;
+using kernel_test::random_matrix;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr DType fp32 = DType::fp32, bf16 = DType::bf16;
+constexpr Tiling tile = Tiling::tile, row = Tiling::row, split = Tiling::split;
+
+// The function of one core.
+std::string function(const std::string& text, const std::string& core) {
+  const size_t begin = text.find("extern \"C\" void kernel_" + core);
+  return begin == std::string::npos ? "" : text.substr(begin, text.find("\n}\n", begin) + 3 - begin);
+}
+
+TEST(Emit, PrintsAMatmulWithReluAsFiveShortFunctions) {
+  Case c("relu_matmul", 1, 64, 128);
+  const u32 x = c.add_buffer(random_matrix(1, 64, 96, bf16, tile, 1)),
+            w = c.add_buffer(random_matrix(1, 96, 128, bf16, tile, 2));
+  c.output(c.op("relu", {c.contraction(x, w, 4)}), fp32, tile);
+  EXPECT_EQ(max_workers(c.spec), 8u);
+  EXPECT_EQ("\n" + emit(c.spec).text, R"(
+// relu_matmul: 1 x 2 x 4 tiles
+#include "noc.h"
+#include "pack.h"
+#include "sfpu.h"
+#include "sfpu/relu.h"
+#include "unpack.h"
+
+using namespace baretile;
+using namespace baretile::kernel;
+
+extern "C" void kernel_ncrisc(const u32* args) {
+  Reader<2048> in;
+  for (const u32 item : items(8)) {
+    const u32 i = item / 4;
+    const u32 j = item % 4;
+    for (u32 k = 0; k < 3; ++k) {
+      in.read<2048>(args[0], i * 3 + k);
+      in.read<2048>(args[1], k * 4 + j);
+    }
+  }
+  in.finish();
+}
+
+extern "C" void kernel_trisc0(const u32*) {
+  Unpacker<2048> in;
+  in.to_src_a<Format::bf16>();
+  in.to_src_b<Format::bf16, 1024>();
+  for (const u32 item : items(8)) {
+    for (u32 k = 0; k < 3; ++k) {
+      in.left();
+      in.right(in.page());
+      in.next();
+    }
+  }
+  drain();
+}
+
+extern "C" void kernel_trisc1(const u32*) {
+  setup_math<Format::fp32>();
+  record_tile_product<false>();
+  for (const u32 item : items(8)) {
+    acquire_dst();
+    begin_products();
+    zero_rows<0, 64>();
+    for (u32 k = 0; k < 3; ++k) {
+      product<16, 4, 0, kSrcA | kSrcB>();
+    }
+    end_products();
+    for_chunks<64>([] {
+      load<0, 0>();
+      sfpu::relu<0, 0>();
+      store_next<0, 0>();
+    });
+    release_dst();
+  }
+  drain();
+}
+
+extern "C" void kernel_trisc2(const u32*) {
+  Packer<4096> out;
+  out.to<Format::fp32>();
+  for (const u32 item : items(8)) {
+    out.acquire();
+    out.tile<0>();
+    out.release();
+  }
+  drain();
+}
+
+extern "C" void kernel_brisc(const u32* args) {
+  Writer<4096> out;
+  for (const u32 item : items(8)) {
+    const u32 i = item / 4;
+    const u32 j = item % 4;
+    out.write<4096>(args[2], i * 4 + j);
+  }
+  out.finish();
+}
+)");
+}
+
+TEST(Emit, UnpacksASharedLeftOperandOnceAndGatesItsProductsInRegisters) {
+  Case c("gate", 1, 1, 64);
+  const u32 h = c.add_buffer(random_matrix(1, 1, 64, fp32, split, 1));
+  const u32 g = c.contraction(h, c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 2)), 2);
+  const u32 u = c.contraction(h, c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 3)), 2);
+  c.output(c.op("mul", {c.op("reciprocal", {c.op("add", {c.constant(1), c.op("exp", {g})})}), u}), fp32, split);
+  const std::string text = emit(c.spec).text;
+  EXPECT_EQ("\n" + function(text, "trisc0"), R"(
+extern "C" void kernel_trisc0(const u32*) {
+  Unpacker<2048> in;
+  in.to_src_a<Format::bf16>();
+  in.to_src_b<Format::bf16, 256>();
+  for (const u32 item : items(2)) {
+    for (u32 k = 0; k < 2; ++k) {
+      in.left();
+      in.right(in.page());
+      in.next();
+      for (u32 n = 1; n < 2; ++n) {
+        in.right(in.page());
+        in.next();
+      }
+    }
+  }
+  drain();
+}
+)");
+  EXPECT_EQ("\n" + function(text, "trisc1"), R"(
+extern "C" void kernel_trisc1(const u32*) {
+  setup_math<Format::bf16>();
+  record_group_product<1, false>();
+  for (const u32 item : items(2)) {
+    acquire_dst();
+    begin_products();
+    zero_rows<0, 32>();
+    for (u32 k = 0; k < 2; ++k) {
+      product<4, 2, 0, kSrcA>();
+      product<4, 2, 16, kSrcA | kSrcB>();
+    }
+    end_products();
+    settle<0, 2, true>();
+    settle<16, 2, true>();
+    for_chunks<8>([] {
+      load<0, 0>();
+      sfpu::exp<1, 0, 2, 3, 4>();
+      sfpu::add<1, 10, 1>();
+      sfpu::reciprocal<0, 1, 2>();
+      load<1, 16>();
+      sfpu::mul<0, 0, 1>();
+      sfpu::split_high<1, 0, 2>();
+      store<1, 0>();
+      sfpu::split_low<2, 0, 1, 3>();
+      store_next<2, 16>();
+    });
+    fill_outside<kZero, 0, 8, 1, 32>();
+    fill_outside<kZero, 16, 8, 1, 32>();
+    release_dst();
+  }
+  drain();
+}
+)");
+  EXPECT_THAT(function(text, "trisc2"), HasSubstr("out.split<0, 16, 4>();"));
+}
+
+TEST(Emit, FoldsInOnePassAndUsesTheResultInTheNext) {
+  Case c("softmax", 1, 33, 70, ReduceAxis::cols);
+  const u32 x = c.load(random_matrix(1, 33, 70, fp32, tile, 1));
+  const u32 e = c.op("exp", {c.op("sub", {x, c.reduce("max", x)})});
+  c.output(c.op("mul", {e, c.op("reciprocal", {c.reduce("sum", e)})}), fp32, tile);
+  EXPECT_EQ(max_workers(c.spec), 2u);
+  EXPECT_EQ("\n" + function(emit(c.spec).text, "trisc1"), R"(
+extern "C" void kernel_trisc1(const u32*) {
+  setup_math<Format::fp32>();
+  for (const u32 item : items(2)) {
+    const u32 i = item;
+    load_bits<0, 0xFF800000>();  // -inf
+    fill<0, 0, 64>();
+    for (u32 j = 0; j < 3; ++j) {
+      acquire_dst();
+      grant_loads();
+      take<kDstLoaded>();
+      if (j == 2) load_bits<0, 0xFF800000>(), fill_outside<0, 128, 64, 32, 6>();
+      for_chunks<64>([] {
+        load<0, 0>();
+        load<1, 128>();
+        sfpu::maximum<2, 0, 1, 3>();
+        store_next<2, 0>();
+      });
+    }
+    finish_columns<Fold::max, 0, 64>();
+    fill<kZero, 64, 64>();
+    for (u32 j = 0; j < 3; ++j) {
+      acquire_dst();
+      grant_loads();
+      take<kDstLoaded>();
+      for_chunks<64>([] {
+        load<0, 128>();
+        load<1, 0>();
+        sfpu::sub<0, 0, 1>();
+        sfpu::exp<1, 0, 2, 3, 4>();
+        store_next<1, 192>();
+      });
+      if (j == 2) fill_outside<kZero, 192, 64, 32, 6>();
+      for_chunks<64>([] {
+        load<0, 64>();
+        load<1, 192>();
+        sfpu::add<0, 0, 1>();
+        store_next<0, 64>();
+      });
+    }
+    finish_columns<Fold::sum, 64, 64>();
+    for (u32 j = 0; j < 3; ++j) {
+      acquire_dst();
+      grant_loads();
+      take<kDstLoaded>();
+      for_chunks<64>([] {
+        load<0, 128>();
+        load<1, 0>();
+        sfpu::sub<0, 0, 1>();
+        sfpu::exp<1, 0, 2, 3, 4>();
+        load<0, 64>();
+        sfpu::reciprocal<2, 0, 3>();
+        sfpu::mul<1, 1, 2>();
+        store_next<1, 128>();
+      });
+      if (j == 2) fill_outside<kZero, 128, 64, 32, 6>();
+      if (i == 1) fill_outside<kZero, 128, 64, 1, 32>();
+      release_dst();
+    }
+  }
+  drain();
+}
+)");
+}
+
+TEST(Emit, WidensBlocksOnlyWhileThereIsWorkForManyTiles) {
+  const auto text = [](u32 col_tiles) {
+    Case c("columns", 1, 1, 32 * col_tiles);
+    const u32 x = c.add_buffer(random_matrix(1, 1, 32, fp32, split, 1)),
+              w = c.add_buffer({1, 32, 32 * col_tiles, bf16, tile, {}});
+    c.output(c.contraction(x, w, 2), fp32, row);
+    return fmt::format("{} workers\n{}", max_workers(c.spec), emit(c.spec).text);
+  };
+  EXPECT_THAT(text(48), testing::AllOf(HasSubstr("48 workers"), Not(HasSubstr("unrolled"))));
+  EXPECT_THAT(text(1536), testing::AllOf(HasSubstr("192 workers"), HasSubstr("unrolled<8>")));
+}
+
+TEST(Emit, RefusesWhatNoUnitCanDo) {
+  Case integers("integers", 1, 32, 32);
+  integers.output(integers.load({1, 32, 32, DType::int32, tile, {}}), fp32, tile);
+  EXPECT_THROW(emit(integers.spec), Unsupported);
+
+  Case unknown("unknown", 1, 32, 32);
+  unknown.output(unknown.op("frobnicate", {unknown.load({1, 32, 32, fp32, tile, {}})}), fp32, tile);
+  try {
+    emit(unknown.spec);
+    ADD_FAILURE() << "an operation without a header was emitted";
+  } catch (const Unsupported& error) {
+    EXPECT_THAT(error.what(), HasSubstr("kernels/sfpu/frobnicate.h"));
+  }
+
+  Case large("large", 1, 32, 32);
+  u32 sum = large.load({1, 32, 32, fp32, tile, {}});
+  for (u32 n = 0; n < 8; ++n) sum = large.op("add", {sum, large.load({1, 32, 32, fp32, tile, {}})});
+  large.output(sum, fp32, tile);
+  try {
+    emit(large.spec);
+    ADD_FAILURE() << "nine tiles went into Dst";
+  } catch (const Unsupported& error) {
+    EXPECT_THAT(error.what(), HasSubstr("kernel large needs 576 rows of Dst"));
+  }
+}
+
+TEST(Emit, PrintsPageMapsAsIndexArithmetic) {
+  const PageMap map{5, {{3, 100}}, {{4, 7}, {2, 50}}, {{8, 1}}};
+  EXPECT_EQ(page_expression(map, "b", "i", "j"), "b * 100 + i % 4 * 7 + i / 4 * 50 + j + 5");
+  EXPECT_EQ(page_expression({}, "b", "i", "j"), "0");
+  EXPECT_EQ(page_expression({3, {}, {}, {{4, -1}}}, "b", "i", "j"), "j * 4294967295 + 3");
+}
+
+TEST(Emit, WritesMovesAsOneCallForEachMover) {
+  KernelSpec spec;
+  spec.name = "permute";
+  spec.is_move = true;
+  spec.buffers = {{bf16, tile, {45, 70}}, {bf16, tile, {70, 45}}};
+  spec.move.dst = 1;
+  spec.move.sizes = {70, 45};
+  spec.move.src_strides = {1, 70};
+  spec.move.dst_strides = {45, 1};
+  EXPECT_EQ(max_workers(spec), 3u);
+  EXPECT_EQ("\n" + emit(spec).text, R"(
+// permute
+#include "move.h"
+
+using namespace baretile;
+using namespace baretile::kernel;
+
+using Src = Stored<2, true, 45, 70>;
+using Dst = Stored<2, true, 70, 45>;
+struct Box {
+  static constexpr u32 kAxes = 2, kSize[] = {70, 45}, kFrom[] = {1, 70}, kTo[] = {45, 1};
+  static constexpr u32 kFromOffset = 0, kToOffset = 0;
+  static constexpr bool kClear = true;
+};
+
+extern "C" void kernel_brisc(const u32* args) { copy_box<Core::brisc, Src, Dst, Box>(args[0], args[1], 6); }
+
+extern "C" void kernel_ncrisc(const u32* args) { copy_box<Core::ncrisc, Src, Dst, Box>(args[0], args[1], 6); }
+)");
+  spec.move.dst_strides = {1, 1};
+  EXPECT_THROW(emit(spec), Unsupported);
+}
+
+}  // namespace
+}  // namespace baretile::compiler

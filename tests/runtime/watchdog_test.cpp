@@ -1,0 +1,117 @@
+#include <gmock/gmock.h>
+
+#include "baretile/isa/grid.h"
+#include "runtime/support.h"
+
+namespace baretile {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class WatchdogTest : public OnSimulator {};
+ON_EACH_SIMULATOR(WatchdogTest);
+
+constexpr RuntimeOptions kShort{.deadline = std::chrono::milliseconds(300), .hold_in_reset = {}};
+
+// TRISC1 of worker 5 never returns.
+const std::string kEndless = kKernelStart + R"(
+extern "C" void kernel_brisc(const u32*) {}
+extern "C" void kernel_trisc1(const u32*) {
+  if (box.info.logical_index != 5) return;
+  box.waypoints[3] = abi::waypoint("TEST");
+  for (;;) fence();
+})";
+
+TEST_P(WatchdogTest, AKernelThatNeverReturnsIsNamedWithTileCoreWaypointAndLaunch) {
+  {
+    Bench bench(device(), kShort);
+    bench.program.kernels = {build_kernel("nothing", kKernelStart + "extern \"C\" void kernel_brisc(const u32*) {}"),
+                             build_kernel("endless", kEndless)};
+    bench.launch();
+    bench.launch({}, UINT32_MAX, 1);
+    bench.launch();
+    bench.program.launches[1].label = "the endless one";
+    try {
+      bench.run();
+      FAIL() << "no error";
+    } catch (const DeviceError& error) {
+      EXPECT_EQ(error.where, "tile 6-2, TRISC1") << "worker 5 is the sixth tile of the first row";
+      EXPECT_EQ(error.waited_for, "launch 'the endless one' (2 of 3)");
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("TRISC1 TEST"), HasSubstr("BRISC WAIT"), HasSubstr("0 more tiles")));
+    }
+    EXPECT_THROW(bench.clear(), DeviceError) << "the error stays";
+    EXPECT_THROW(bench.run(), DeviceError);
+  }
+  Bench fresh(device(), kShort);
+  fresh.program.kernels = {build_kernel("nothing", kKernelStart + "extern \"C\" void kernel_brisc(const u32*) {}")};
+  fresh.launch();
+  EXPECT_NO_THROW(fresh.run());
+}
+
+TEST_P(WatchdogTest, BriscItselfIsNamedWhenItDoesNotReturn) {
+  Bench bench(device(), kShort);
+  bench.program.kernels = {build_kernel("brisc", kKernelStart + R"(
+extern "C" void kernel_brisc(const u32*) { for (;;) fence(); })")};
+  bench.launch();
+  try {
+    bench.run();
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.where, "tile 1-2, BRISC");
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("BRISC KRNL"), HasSubstr(std::to_string(bench.runtime.workers() - 1) + " more tiles")));
+  }
+}
+
+// Many times the deadline, but with a page through a circular buffer now and then.
+TEST_P(WatchdogTest, ASlowKernelThatMovesPagesIsLeftAlone) {
+  Bench bench(device(), {.deadline = std::chrono::milliseconds(100), .hold_in_reset = {}});
+  bench.program.kernels = {build_kernel("slow", kKernelStart + R"(
+extern "C" void kernel_brisc(const u32*) {
+  for (u32 page = 0; page < 400; ++page) {
+    for (u32 i = 0; i < 500; ++i) fence();
+    box.cb[0].pushed = page;
+  }
+})")};
+  bench.launch();
+  EXPECT_NO_THROW(bench.run());
+}
+
+TEST_P(WatchdogTest, AFailedAssertionIsReportedAtOnce) {
+  Bench bench(device(), {.deadline = std::chrono::minutes(10), .hold_in_reset = {}});
+  bench.program.kernels = {build_kernel("assertion", kKernelStart + R"(
+extern "C" void kernel_brisc(const u32*) {}
+extern "C" void kernel_ncrisc(const u32*) {
+  if (box.info.logical_index != 3) return;
+  box.assert_info[1] = 1;
+  box.assert_info[2] = 0xABCD;
+  box.assert_info[0] = 42;
+  for (;;) fence();
+})")};
+  bench.launch();
+  try {
+    bench.run();
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.where, "tile 4-2, NCRISC");
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("line 42"), HasSubstr("0xabcd"), HasSubstr("launch 'launch 0'")));
+  }
+}
+
+TEST_P(WatchdogTest, ASimulatorFaultNamesTheLaunch) {
+  Bench bench(device(), kShort);
+  bench.program.kernels = {build_kernel("fault", kKernelStart + R"(
+extern "C" void kernel_brisc(const u32*) { word(0xFFB99990) = 1; })")};
+  bench.launch();
+  try {
+    bench.run();
+    FAIL() << "no error";
+  } catch (const SimFault& fault) {
+    EXPECT_THAT(fault.what(), HasSubstr("launch 'launch 0' (1 of 1)"));
+  }
+  EXPECT_THROW(bench.run(), SimFault);
+}
+
+}  // namespace
+}  // namespace baretile

@@ -1,0 +1,138 @@
+#include "tensor/kernel_run.h"
+
+namespace baretile::kernel_test {
+namespace {
+
+constexpr DType fp32 = DType::fp32, bf16 = DType::bf16;
+constexpr Tiling tile = Tiling::tile, row = Tiling::row, split = Tiling::split;
+
+// The matrix unit aligns products to 11 bits in groups of eight; fidelity phases 2 and 3 add the low bits of the left
+// operand.
+constexpr double kFourPhases = 3e-4, kTwoPhases = 8e-3, kTf32 = 2e-3, kSplit = 6e-4;
+
+class MatmulKernel : public KernelTest {
+ protected:
+  // x [rows, k] times w [k, cols], or w [cols, k] transposed.
+  struct Product {
+    u32 rows, k, cols;
+    DType x_type = bf16;
+    Tiling x_tiling = tile;
+    DType w_type = bf16;
+    bool transposed = false;
+    u32 phases = 4;
+  };
+  static u32 add_product(Case& c, const Product& p) {
+    const u32 x = c.add_buffer(random_matrix(1, p.rows, p.k, p.x_type, p.x_tiling, 1));
+    const u32 w = c.add_buffer(p.transposed ? random_matrix(1, p.cols, p.k, p.w_type, tile, 2)
+                                            : random_matrix(1, p.k, p.cols, p.w_type, tile, 2));
+    return c.contraction(x, w, p.phases, p.transposed);
+  }
+  void expect_product(const std::string& name, const Product& p, double relative) {
+    Case c(name, 1, p.rows, p.cols);
+    c.output(add_product(c, p), fp32, p.rows == 1 ? row : tile);
+    expect_outputs(c, {.relative = relative});
+  }
+};
+ON_EACH_SIMULATOR(MatmulKernel);
+
+TEST_P(MatmulKernel, MultipliesBf16InFourPhasesAndLessPreciselyInTwo) {
+  expect_product("four_phases", {64, 96, 128}, kFourPhases);
+  expect_product("two_phases", {.rows = 64, .k = 96, .cols = 128, .phases = 2}, kTwoPhases);
+}
+
+TEST_P(MatmulKernel, TakesOtherFormatsAndTransposedRightOperands) {
+  expect_product("tf32", {32, 64, 64, fp32, tile, fp32}, kTf32);
+  expect_product("fp32_times_bf16", {32, 64, 64, fp32, tile, bf16}, kTf32);
+  expect_product("bf16_times_fp32", {32, 64, 64, bf16, tile, fp32}, kTf32);
+  expect_product("transposed", {64, 96, 70, bf16, tile, bf16, true}, kFourPhases);
+  expect_product("transposed_tf32", {32, 64, 64, fp32, tile, fp32, true}, kTf32);
+}
+
+TEST_P(MatmulKernel, GoesOnWithReluBiasAndResidual) {
+  Case relu("relu", 1, 64, 64), c("bias_residual", 1, 45, 50);
+  relu.output(relu.op("relu", {add_product(relu, {64, 96, 64})}), fp32, tile);
+  expect_outputs(relu, {.relative = kFourPhases});
+  const u32 bias = c.load(random_matrix(1, 1, 50, fp32, row, 3)),
+            residual = c.load(random_matrix(1, 45, 50, fp32, tile, 4));
+  const u32 sum = c.op("add", {c.op("add", {add_product(c, {45, 70, 50}), bias}), residual});
+  c.output(sum, fp32, tile);
+  c.output(sum, bf16, tile);
+  expect_outputs(c, {.relative = kFourPhases});
+}
+
+TEST_P(MatmulKernel, RepeatsOverABatch) {
+  Case c("batch", 3, 40, 64);
+  const u32 x = c.add_buffer(random_matrix(3, 40, 64, bf16, tile, 1)),
+            w = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 2));
+  c.output(c.contraction(x, w, 4), fp32, tile);
+  expect_outputs(c, {.relative = kFourPhases});
+}
+
+TEST_P(MatmulKernel, UnpacksALeftOperandOnceForABlockOfColumns) {
+  Case c("block", 1, 64, 32 * 128);
+  const u32 sum =
+      c.op("add", {add_product(c, {64, 32, 32 * 128}), c.load(random_matrix(1, 64, 32 * 128, fp32, tile, 3))});
+  c.output(sum, fp32, tile);
+  EXPECT_THAT(compiler::emit(c.spec).text, testing::HasSubstr("unrolled<2>"));
+  expect_outputs(c, {.relative = kFourPhases});
+  Case r("row_block", 1, 1, 32 * 512);
+  r.output(add_product(r, {1, 64, 32 * 512, fp32, split, bf16, false, 2}), fp32, row);
+  EXPECT_THAT(compiler::emit(r.spec).text, testing::HasSubstr("unrolled<4>"));
+  expect_outputs(r, {.relative = kSplit});
+}
+
+TEST_P(MatmulKernel, MultipliesOneRow) {
+  expect_product("row_split", {1, 576, 96, fp32, split, bf16, false, 2}, kSplit);
+  expect_product("row_split_transposed", {1, 64, 96, fp32, split, bf16, true, 2}, kSplit);
+  expect_product("row_bf16", {1, 64, 96, bf16, row}, kFourPhases);
+  expect_product("row_tf32", {1, 64, 96, fp32, row, fp32}, kTf32);
+}
+
+TEST_P(MatmulKernel, MultipliesSplitRowsOfEveryCount) {
+  for (const u32 rows : {3u, 7u, 20u, 32u, 45u}) {
+    Case c(fmt::format("split_rows_{}", rows), 1, rows, 64);
+    const u32 product = add_product(c, {rows, 96, 64, fp32, split, bf16, false, 2});
+    c.output(product, fp32, tile);
+    c.output(product, fp32, split);
+    expect_outputs(c, {.relative = kSplit});
+  }
+}
+
+TEST_P(MatmulKernel, GatesTwoProductsOfOneLeftOperand) {
+  for (const u32 rows : {1u, 40u}) {
+    Case c(fmt::format("swiglu_{}", rows), 1, rows, 96);
+    const u32 h = c.add_buffer(random_matrix(1, rows, 576, fp32, split, 1, -.3f, .3f));
+    const u32 g = c.contraction(h, c.add_buffer(random_matrix(1, 576, 96, bf16, tile, 2, -.3f, .3f)), 2);
+    const u32 u = c.contraction(h, c.add_buffer(random_matrix(1, 576, 96, bf16, tile, 3, -.3f, .3f)), 2);
+    const u32 sigmoid = c.op("reciprocal", {c.op("add", {c.constant(1), c.op("exp", {c.op("neg", {g})})})});
+    const u32 gated = c.op("mul", {c.op("mul", {g, sigmoid}), u});
+    c.output(gated, fp32, rows == 1 ? row : tile);
+    c.output(gated, fp32, split);
+    expect_outputs(c, {.relative = 1e-3});
+  }
+}
+
+TEST_P(MatmulKernel, AddsTwoProductsOfSplitRows) {
+  Case c("two_split", 1, 45, 64);
+  const u32 x = c.add_buffer(random_matrix(1, 45, 64, fp32, split, 1)),
+            w = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 2));
+  const u32 y = c.add_buffer(random_matrix(1, 45, 96, fp32, split, 3)),
+            v = c.add_buffer(random_matrix(1, 64, 96, bf16, tile, 4));
+  c.output(c.op("add", {c.contraction(x, w, 2), c.contraction(y, v, 2, true)}), fp32, tile);
+  expect_outputs(c, {.relative = kSplit});
+}
+
+TEST_P(MatmulKernel, AddsProductsOfDifferentKinds) {
+  Case c("two_kinds", 1, 1, 64);
+  const u32 x = c.add_buffer(random_matrix(1, 1, 64, fp32, split, 1)),
+            w = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 2));
+  const u32 y = c.add_buffer(random_matrix(1, 1, 96, bf16, row, 3)),
+            v = c.add_buffer(random_matrix(1, 64, 96, bf16, tile, 4));
+  const u32 a = c.load(random_matrix(1, 1, 64, fp32, row, 5)), b = c.load(random_matrix(1, 1, 64, bf16, row, 6));
+  c.output(c.op("add", {c.op("mul", {c.contraction(x, w, 2), a}), c.op("mul", {c.contraction(y, v, 4, true), b})}),
+           fp32, row);
+  expect_outputs(c, {.relative = kSplit});
+}
+
+}  // namespace
+}  // namespace baretile::kernel_test

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Repository rules that a compiler does not check: include directions, line budgets, file sizes, links in pages, fences in device poll loops.
+
+    tools/check_repo.py            checks, prints every violation, exit code 1 if there is one
+    tools/check_repo.py --sizes    also prints the code lines of each folder beside its budget (docs/map.md tells what each folder is for)
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = {".h", ".cpp", ".cc", ".S", ".def"}
+
+# Folder: (code-line budget, folders below src/ or include/baretile it may include from). `public` is include/baretile/*.h, `isa` include/baretile/isa.
+LAYERS = {
+    "include/baretile": (900, {"public", "isa"}),
+    "include/baretile/isa": (1650, {"isa", "bits"}),
+    "src/pci": (960, {"public", "isa", "pci"}),
+    "src/chip": (600, {"public", "isa", "pci", "chip"}),
+    "src/noc": (300, {"public", "isa", "chip", "noc"}),
+    "src/firmware": (500, {"public", "isa", "chip", "noc", "firmware"}),
+    "src/runtime": (700, {"public", "isa", "chip", "noc", "firmware", "runtime"}),
+    "src/compiler": (4000, {"public", "isa", "compiler"}),
+    "src/tensor": (1300, {"public", "isa", "compiler", "tensor"}),
+    "kernels": (1400, {"public", "isa", "kernels"}),
+    "src/models": (2500, {"public", "models"}),
+    "src/cli": (800, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "models", "cli"}),
+    "src/sim": (11500, {"bits", "isa", "sim"}),
+    "tools": (800, set()),
+    "bench": (400, {"public", "isa", "compiler", "chip", "models", "bench"}),
+}
+CORE = ["include/baretile", "src/pci", "src/chip", "src/noc", "src/firmware", "src/runtime", "src/compiler", "src/tensor", "kernels"]
+CORE_CEILING = 10000
+MAX_FILE_LINES = 500
+FREESTANDING = ["include/baretile/bits.h", "include/baretile/abi.h", *[f"include/baretile/isa/{n}.h" for n in ("isa", "mmio", "noc", "grid")]]
+
+errors = []
+
+
+def error(path, line, text):
+    errors.append(f"{path.relative_to(ROOT)}:{line}: {text}")
+
+
+def sources(folder, suffixes=CODE):
+    return sorted(p for p in (ROOT / folder).rglob("*") if p.suffix in suffixes and p.is_file())
+
+
+def code_lines(path):
+    """Lines that are neither blank nor comment; a line over 120 columns counts as what it would wrap to."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    mark = "#" if path.suffix in {"", ".py", ".sh"} else "//"
+    lines = [l.strip() for l in text.splitlines()]
+    return sum(1 + (len(l) - 1) // 120 for l in lines if l and not l.startswith(mark))
+
+
+def layer_files(folder):
+    """Files of a layer; include/baretile leaves out isa/, which has a budget of its own."""
+    files = sources(folder)
+    return [p for p in files if "isa" not in p.parts] if folder == "include/baretile" else files
+
+
+def layer_of_include(name):
+    parts = name.split("/")
+    if parts[0] == "baretile":
+        if parts[1] == "isa":
+            return "isa"
+        return "bits" if parts[1] == "bits.h" else "public"
+    return parts[0] if (ROOT / "src" / parts[0]).is_dir() else None
+
+
+def check_includes():
+    for folder, (_, allowed) in LAYERS.items():
+        for path in layer_files(folder):
+            for n, line in enumerate(path.read_text().splitlines(), 1):
+                m = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+                layer = m and layer_of_include(m[1])
+                if layer and layer not in allowed and not (layer == "bits" and allowed & {"isa", "public"}):
+                    error(path, n, f'{folder} may not include "{m[1]}" (it may include: {", ".join(sorted(allowed))})')
+    for name in FREESTANDING:
+        for n, line in enumerate((ROOT / name).read_text().splitlines(), 1):
+            m = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
+            if m and m[1] not in {"stdint.h", "stddef.h"}:
+                error(ROOT / name, n, f"<{m[1]}> in a header that device code includes")
+    for path in layer_files("include/baretile"):
+        if re.search(r"#\s*include\s+<(fmt|nlohmann)/", path.read_text()):
+            error(path, 1, "fmt or json in a public header")
+
+
+def check_sizes(show):
+    core = 0
+    for folder, (budget, _) in LAYERS.items():
+        files = layer_files(folder) if folder != "tools" else [p for p in (ROOT / folder).iterdir() if p.is_file()]
+        lines = sum(code_lines(p) for p in files)
+        core += lines if folder in CORE else 0
+        if show:
+            print(f"{folder:24}{lines:7} of {budget}")
+        if lines > budget:
+            error(ROOT / folder, 0, f"{lines} code lines, budget {budget}")
+    if show:
+        print(f"{'core':24}{core:7} of {CORE_CEILING}")
+    if core > CORE_CEILING:
+        error(ROOT / "src", 0, f"core has {core} code lines, ceiling {CORE_CEILING}")
+    for path in sources("src") + sources("kernels") + sources("include") + sources("tests"):
+        count = len(path.read_text().splitlines())
+        if count > MAX_FILE_LINES and path.suffix != ".def":
+            error(path, count, f"{count} lines; a file stays readable in one sitting up to {MAX_FILE_LINES}")
+
+
+def check_links():
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for n, line in enumerate(path.read_text().splitlines(), 1):
+            for target in re.findall(r"\]\(([^)#\s]+)", line):
+                if "://" not in target and not (path.parent / target).exists():
+                    error(path, n, f"link to {target}, which is not there")
+
+
+def check_poll_loops():
+    """A loop in device code that waits on memory needs a fence (L1 lines are not coherent on silicon): `while (…) fence();` or a body with one."""
+    for path in sources("src/firmware", {".cc", ".h"}) + sources("kernels"):
+        text = path.read_text()
+        for m in re.finditer(r"\b(while\s*\(([^;{}]*)\)|for\s*\(\s*;\s*;\s*\)|do)\s*(\{[^{}]*\}|[^;{}]*;)", text):
+            waits = re.search(r"volatile|load\w*\(|mmio|read\w*\(|->|pushed|popped|sequence", m[0])
+            if m[0].startswith("while") and text[: m.start()].rstrip().endswith("fence();"):
+                continue  # the end of: do fence(); while (…);
+            if waits and not re.search(r"fence|poll|wall_clock|read_reg|drain", m[0]):
+                error(path, text.count("\n", 0, m.start()) + 1, "a loop that waits on memory without a fence: " + " ".join(m[0].split())[:80])
+
+
+def main():
+    check_includes()
+    check_sizes("--sizes" in sys.argv)
+    check_links()
+    check_poll_loops()
+    for e in errors:
+        print(e)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
