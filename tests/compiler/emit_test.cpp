@@ -186,6 +186,7 @@ extern "C" void kernel_trisc1(const u32*) {
   setup_math<Format::fp32>();
   for (const u32 item : items(2)) {
     const u32 i = item;
+    acquire_dst();
     load_bits<0, 0xFF800000>();  // -inf
     fill<0, 0, 64>();
     for (u32 j = 0; j < 3; ++j) {
@@ -201,6 +202,7 @@ extern "C" void kernel_trisc1(const u32*) {
       });
     }
     finish_columns<Fold::max, 0, 64>();
+    acquire_dst();
     fill<kZero, 64, 64>();
     for (u32 j = 0; j < 3; ++j) {
       acquire_dst();

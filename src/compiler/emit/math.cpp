@@ -44,6 +44,7 @@ void ComputeEmitter::math(Code& code) {
   several_products_ = records.size() > 1;
   const auto before = [&](Code& body, const Stage& stage) {
     next_row_ = kept;
+    if (!stage.reduces.empty()) body.line("acquire_dst();");  // T2 may still pack the last item's result from that slot
     for (const u32 r : stage.reduces) {
       if (is_max(kernel_.steps[r])) body.line("load_bits<0, 0xFF800000>();  // -inf");
       body.line("fill<{}, {}, {}>();", is_max(kernel_.steps[r]) ? "0" : "kZero", place_of_[r].text(), plan_.slot_rows);
