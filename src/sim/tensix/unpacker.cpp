@@ -207,6 +207,15 @@ void read_datums(const Job& job, u32 first, u32 count, u32* out) {
 // SrcA takes bursts of rows, which must not be cut by a block of 16 rows (measured on ttsim).
 u32 burst_rows(const Job& job) { return job.bits == 32 ? 2 : job.bits == 16 || job.bits == 2 || job.tilize ? 4 : 8; }
 
+// Datums in row-major order from `row` on, each 16 x 16 face transposed: whole faces at once, the rest one by one.
+void transpose(SrcBank& bank, u32 row, const u32* datums, u32 count) {
+  u32 k = 0;
+  for (; row % 16 == 0 && k + 256 <= count; k += 256)
+    for (u32 c = 0; c < 16; c++)
+      for (u32 r = 0; r < 16; r++) bank.rows[row + k / 16 + c][r] = datums[k + r * 16 + c];
+  for (; k < count; k++) bank.rows[((row + k / 16) & ~15u) | k % 16][(row + k / 16) & 15] = datums[k];
+}
+
 void write_src(TensixUnits& u, const Job& job) {
   SrcBank& bank = (job.unit ? u.state.src_b : u.state.src_a)[u.sync.src[job.unit].unpack_bank];
   const u32 burst = burst_rows(job);
@@ -222,7 +231,7 @@ void write_src(TensixUnits& u, const Job& job) {
     } else {
       alignas(64) u32 staged[kStaged];
       read_datums(job, d, count, staged);
-      for (u32 k = 0; k < count; k++) bank.rows[((row + k / 16) & ~15u) | k % 16][(row + k / 16) & 15] = staged[k];
+      transpose(bank, row, staged, count);
     }
     d += count;
   }
