@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 #include "sim/chip.h"
 #include "sim/fault.h"
@@ -20,7 +21,9 @@ struct Library {
   BaretileSimFaultCallback on_fault = nullptr;
   bool failed = false;  // a fault was handed to on_fault: the chip's state is no longer defined
 };
-Library library;
+// Never destroyed: a driver may hold its device in a static object that ends after ours would.
+alignas(Library) std::byte library_storage[sizeof(Library)];
+Library& library = *new (library_storage) Library;
 
 void report(const Fault& f) {
   std::string text = f.message;

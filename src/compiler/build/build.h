@@ -1,0 +1,35 @@
+// Kernel sources to images, through the disk cache. Needs no device.
+//   std::vector<KernelImage> images = build_kernels(std::vector<KernelSource>{{"fib", text}});
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "baretile/program.h"
+
+namespace baretile::compiler {
+
+// One C++ translation unit that defines some of extern "C" void kernel_brisc(const u32* args), kernel_ncrisc,
+// kernel_trisc0 … 2. It may include baretile/{bits,abi}.h, baretile/isa/* and kernels/*.
+struct KernelSource {
+  std::string name, text;
+};
+
+struct BuildOptions {
+  std::string cache_folder = {};     // empty: cache_root()/kernels
+  std::string search_path = {};      // where clang and ld.lld are; empty: $PATH
+  u64 cache_bytes = u64{256} << 20;  // least recently used kernels beyond this are removed
+};
+
+// Images in the order of `sources`, whose texts may repeat. What the cache lacks is compiled, at most one compiler a
+// processor at a time.
+std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, const BuildOptions& options = {});
+
+// Of this process so far.
+struct BuildStats {
+  u64 compiled = 0, cached = 0;
+  double seconds = 0;  // inside build_kernels
+};
+BuildStats build_stats();
+
+}  // namespace baretile::compiler

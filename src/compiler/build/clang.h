@@ -1,0 +1,33 @@
+// The device compiler: finding clang and lld, and running them.
+#pragma once
+#include <chrono>
+
+#include "compiler/build/cache.h"
+
+namespace baretile::compiler {
+
+struct Toolchain {
+  std::string clang, lld;  // paths; empty: not installed, then `version` is that of the last build
+  std::string version;     // clang's first version line
+};
+
+// Looks through `search_path` (as PATH) for clang or clang-19 … clang-14 and the matching ld.lld. A compiler that was
+// seen before is not started. SystemError when there is none and the cache was never filled either.
+Toolchain find_toolchain(const KernelCache& cache, const std::string& search_path);
+
+// What a kernel's image depends on besides source, headers and compiler.
+const std::string& compile_flags();
+
+// Compiles and links `source`, an existing file. Throws CompileError, or SystemError without a compiler.
+KernelImage compile_kernel(const Toolchain& tools, const std::filesystem::path& headers,
+                           const std::filesystem::path& source);
+
+struct ProcessResult {
+  int exit_code = 0;   // 128 + signal when one ended it
+  std::string output;  // stdout and stderr
+};
+
+// Runs a program without a shell. SystemError when it cannot start or does not end before the deadline.
+ProcessResult run_process(const std::vector<std::string>& command, std::chrono::seconds deadline);
+
+}  // namespace baretile::compiler
