@@ -31,6 +31,29 @@ extern "C" void kernel_brisc(const u32*) {{
                      rows);
 }
 
+// T0 hands the operands over once; T1 gives the banks back at the end.
+inline constexpr const char* kTakeOnce = R"(
+extern "C" void kernel_trisc0(const u32*) {
+  Unpacker<2048> unpacker;
+  unpacker.to_src_a<Format::bf16>();
+  unpacker.to_src_b<Format::bf16, 1024>();
+  unpacker.left();
+  unpacker.right(kRight);
+  unpacker.wait();
+}
+)";
+// args[0] rounds of the 16 MVMULs of a 32 x 32 x 32 product.
+inline constexpr const char* kTileProduct = R"(
+extern "C" void kernel_trisc1(const u32* args) {
+  setup_math<Format::fp32>();
+  record_tile_product<false>();
+  zero_rows<0, 64>();
+  for (u32 n = args[0]; n; --n) { product<16, 1, 0, 0>(); drain(); }
+  reset_counters<kSrcA | kSrcB>();
+  drain();
+}
+)";
+
 // CPU seconds that `source` takes for each of args[0] rounds on every one of `tiles` tiles: two lengths are run, so that the launch drops out.
 inline double seconds_a_round(Runtime& runtime, const std::string& source, u32 rounds, u32 tiles) {
   const compiler::KernelSource kernel{"bench", source};

@@ -13,27 +13,6 @@
 namespace baretile::bench {
 namespace {
 
-// T0 hands the operands over once; T1 gives the banks back at the end.
-constexpr const char* kTakeOnce = R"(
-extern "C" void kernel_trisc0(const u32*) {
-  Unpacker<2048> unpacker;
-  unpacker.to_src_a<Format::bf16>();
-  unpacker.to_src_b<Format::bf16, 1024>();
-  unpacker.left();
-  unpacker.right(kRight);
-  unpacker.wait();
-}
-)";
-constexpr const char* kMvmul = R"(
-extern "C" void kernel_trisc1(const u32* args) {
-  setup_math<Format::fp32>();
-  record_tile_product<false>();
-  zero_rows<0, 64>();
-  for (u32 n = args[0]; n; --n) { product<16, 1, 0, 0>(); drain(); }
-  reset_counters<kSrcA | kSrcB>();
-  drain();
-}
-)";
 constexpr const char* kMvmulOneRow = R"(
 extern "C" void kernel_trisc1(const u32* args) {
   setup_math<Format::fp32>();
@@ -85,7 +64,7 @@ double rate(Runtime& runtime, const Row& row) {
 
 int run() {
   const Row rows[] = {
-      {"MVMUL/s, all rows live", operands(0xFF) + kTakeOnce + kMvmul, 16, 400, 4},
+      {"MVMUL/s, all rows live", operands(0xFF) + kTakeOnce + kTileProduct, 16, 400, 4},
       {"MVMUL/s, one row live", operands(0x01) + kTakeOnce + kMvmulOneRow, 16, 400, 4},
       {"SFPMAD/s", kSfpu, 16, 2000, 4},
       {"RISC-V instructions/s", kRiscV, 8, 20000, 1000},
