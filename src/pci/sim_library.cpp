@@ -188,8 +188,8 @@ void SimLibrary::start() {
 }
 
 SimLibrary::~SimLibrary() {
-  // After a fault the library's state is anyone's guess; it is only unloaded.
-  if (running_ && !faulted_ && _setjmp(back_) == 0) {
+  // After a fault ttsim's state is anyone's guess; it is only unloaded. The in-tree library, which reports its faults, has threads to end.
+  if (running_ && (!faulted_ || api_.on_fault) && _setjmp(back_) == 0) {
     current = this;
     api_.exit();  // prints a speed line into the buffer
   }
