@@ -5,7 +5,7 @@
 
 using namespace baretile;
 
-int main() {
+int main() try {
   Runtime rt;  // the device that --device, BARETILE_DEVICE or the machine offers
 
   auto x = Tensor::of(rt, {{1, -2}, {3, 4}});
@@ -19,4 +19,7 @@ int main() {
 
   auto z = Tensor::of(rt, {{1, 2}, {3, 4}});
   std::cout << relu(matmul(z, w)) << '\n';
+} catch (const Error& error) {  // every error names the object, the value and the next step
+  std::cerr << error.what() << '\n';
+  return 1;
 }
