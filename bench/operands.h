@@ -8,8 +8,8 @@
 
 namespace baretile::bench {
 
-// BRISC puts two bf16 pages with values in [1, 2) into the input ring: the left operand, in which of each eight rows only those set in `rows` are
-// not zero, and behind it the right one.
+// BRISC puts two bf16 pages into the input ring: the left operand, in which of each eight rows only those set in `rows` are not zero, and behind it
+// the right one. Values are uniform in (-1, 1), as a matrix's are: a simulator's branches cost more on mixed signs and exponents.
 inline std::string operands(u32 rows) {
   return fmt::format(R"(
 #include "kernels/math.h"
@@ -17,12 +17,17 @@ inline std::string operands(u32 rows) {
 using namespace baretile;
 using namespace baretile::kernel;
 constexpr u32 kRight = InputRing::kBase + 2048;
+
+u32 value(u32& seed) {{
+  seed = seed * 1664525 + 1013904223;
+  const u32 halvings = __builtin_ctz(seed >> 16 | 0x100);
+  return (seed >> 16 & 0x8000) | (126 - halvings) << 7 | (seed >> 24 & 0x7F);
+}}
 extern "C" void kernel_brisc(const u32*) {{
-  u32 seed = 1;
+  u32 seed = mailbox().info.logical_index;  // each tile its own values, or a branch predictor learns them all
   for (u32 i = 0; i < 1024; ++i) {{
-    seed = seed * 1664525 + 1013904223;
     const bool live = i >= 512 || {:#x} >> (i / 8 % 8) & 1;
-    reg(InputRing::kBase + 4 * i) = live ? 0x3F803F80 | (seed >> 8 & 0x007F007F) : 0;
+    reg(InputRing::kBase + 4 * i) = live ? value(seed) << 16 | value(seed) : 0;
   }}
   fence();
   sync<InputRing>().pushed = 2;
@@ -37,7 +42,7 @@ extern "C" void kernel_trisc0(const u32*) {
   Unpacker<2048> unpacker;
   unpacker.to_src_a<Format::bf16>();
   unpacker.to_src_b<Format::bf16, 1024>();
-  unpacker.left();
+  unpacker.left(unpacker.page());
   unpacker.right(kRight);
   unpacker.wait();
 }

@@ -64,8 +64,8 @@ double rate(Runtime& runtime, const Row& row) {
 
 int run() {
   const Row rows[] = {
-      {"MVMUL/s, all rows live", operands(0xFF) + kTakeOnce + kTileProduct, 16, 400, 4},
-      {"MVMUL/s, one row live", operands(0x01) + kTakeOnce + kMvmulOneRow, 16, 400, 4},
+      {"MVMUL/s, all rows live", operands(0xFF) + kTakeOnce + kTileProduct, 16, 40, 64},
+      {"MVMUL/s, one row live", operands(0x01) + kTakeOnce + kMvmulOneRow, 16, 200, 64},
       {"SFPMAD/s", kSfpu, 16, 2000, 4},
       {"RISC-V instructions/s", kRiscV, 8, 20000, 1000},
   };

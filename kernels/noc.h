@@ -25,20 +25,20 @@ struct Niu {
   }
 };
 
-// Where a page of an interleaved buffer lies: page p in bank p % banks.
+// Where a page of an interleaved buffer lies; the pages of a run follow one another in one bank.
 struct Banks {
   u32 count = mailbox().info.dram_banks;
   struct Where {
     u32 coord, offset;
   };
   [[gnu::always_inline]] Where find(u32 page, u32 page_bytes) const {
-    const u32 row = page / count;
-    return {mailbox().info.dram_coord[page - row * count], row * page_bytes};
+    const u32 run = page / abi::kRunPages, row = run / count;
+    return {mailbox().info.dram_coord[run - row * count], (row * abi::kRunPages + page % abi::kRunPages) * page_bytes};
   }
 };
 
-// NCRISC's end of the input ring. Pages travel in groups with a transaction id each, so that some groups are under way
-// while earlier ones are handed on in order.
+// NCRISC's end of the input ring. Slots are filled in groups with a transaction id each, so that some groups are under
+// way while earlier ones are handed on in order.
 template <u32 slot>
 class Reader {
  public:
@@ -46,15 +46,29 @@ class Reader {
 
   template <u32 bytes>
   [[gnu::always_inline]] void read(u32 buffer, u32 page) {
-    const Banks::Where where = banks_.find(page, bytes);
+    request(banks_.find(page, bytes), buffer, ring_.reserve(), bytes);
+    filled();
+  }
+  // Consecutive pages into one slot: one request for each bank they lie in.
+  template <u32 bytes>
+  [[gnu::always_inline]] void read_run(u32 buffer, u32 page, u32 pages) {
+    u32 address = ring_.reserve();
+    for (;;) {
+      const u32 here = least(pages, abi::kRunPages - page % abi::kRunPages);
+      request(banks_.find(page, bytes), buffer, address, here * bytes);
+      pages -= here;
+      if (pages == 0) break;
+      page += here;
+      address += here * bytes;
+    }
+    filled();
+  }
+  // Any pages into one slot.
+  template <u32 bytes, class PageOf>
+  [[gnu::always_inline]] void read_each(u32 buffer, u32 pages, PageOf page_of) {
     const u32 address = ring_.reserve();
-    Port::wait_idle();
-    Port::at(kNiuTargLo) = buffer + where.offset;
-    Port::at(kNiuTargCoord) = where.coord;
-    Port::at(kNiuRetLo) = address;
-    Port::at(kNiuLen) = bytes;
-    Port::at(kNiuCmd) = 1;
-    if (++issued_ % kGroup == 0) end_group();
+    for (u32 n = 0; n < pages; ++n) request(banks_.find(page_of(n), bytes), buffer, address + n * bytes, bytes);
+    filled();
   }
   // Waits for all that was read and hands it on.
   [[gnu::always_inline]] void finish() {
@@ -68,6 +82,17 @@ class Reader {
   using Port = Niu<0, 0>;
   static constexpr u32 kGroup = 4, kIds = 4;
 
+  [[gnu::always_inline]] static void request(Banks::Where where, u32 buffer, u32 address, u32 bytes) {
+    Port::wait_idle();
+    Port::at(kNiuTargLo) = buffer + where.offset;
+    Port::at(kNiuTargCoord) = where.coord;
+    Port::at(kNiuRetLo) = address;
+    Port::at(kNiuLen) = bytes;
+    Port::at(kNiuCmd) = 1;
+  }
+  [[gnu::always_inline]] void filled() {
+    if (++issued_ % kGroup == 0) end_group();
+  }
   static bool arrived(u32 group) { return Port::counter(kNiuOutstanding + 4 * (group % kIds)) == 0; }
   static void wait_for(u32 group) {
     wait_until<Core::ncrisc, abi::waypoint("READ")>([&] { return arrived(group); });
@@ -88,7 +113,7 @@ class Reader {
 
   Banks banks_;
   Producer<InputRing, slot, Core::ncrisc, abi::waypoint("INFU")> ring_;
-  u32 issued_ = 0, first_ = 0;  // pages; the oldest group that is not handed on
+  u32 issued_ = 0, first_ = 0;  // slots; the oldest group that is not handed on
 };
 
 // BRISC's end of the output ring.

@@ -46,21 +46,22 @@ class Unpacker {
     set_count<2, datums == 32 ? 16 : datums>();
   }
 
-  // The unpackers have taken in what they were given; next() also gives its pages back to the reader.
+  // The unpackers have taken in what they were given; next() and free() also give its slots back to the reader.
   void wait() { drain(); }
   void next() {
     drain();
-    ring_.free_taken();
+    free();
   }
+  void free() { ring_.free_taken(); }
   [[gnu::always_inline]] u32 page() { return ring_.take(); }
 
-  void left() {
-    base<1>(page());
+  [[gnu::always_inline]] void left(u32 page) {
+    base<1>(page);
     unpack<1, true>();
   }
-  void left_row() {  // the other rows become zero
+  [[gnu::always_inline]] void left_row(u32 page) {  // the other rows become zero
     issue<encode(UNPACR_NOP{.UnpackPop = 1, .Unpacker = 1})>();
-    base<1>(page());
+    base<1>(page);
     unpack<1, false, kNextHalf>();
     unpack<1, true>();
     rewind<1>();

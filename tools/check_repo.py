@@ -20,7 +20,7 @@ LAYERS = {
     "src/noc": (300, {"public", "isa", "chip", "noc"}),
     "src/firmware": (500, {"public", "isa", "chip", "noc", "firmware"}),
     "src/runtime": (700, {"public", "isa", "chip", "noc", "firmware", "runtime"}),
-    "src/compiler": (4000, {"public", "isa", "compiler"}),
+    "src/compiler": (4200, {"public", "isa", "compiler"}),
     "src/tensor": (1300, {"public", "isa", "compiler", "tensor"}),
     "kernels": (1400, {"public", "isa", "kernels"}),
     "src/models": (2500, {"public", "models"}),

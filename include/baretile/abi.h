@@ -39,6 +39,15 @@ struct CircularBufferSync {
   u32 popped;
 };
 
+// A buffer's pages go round the DRAM banks in runs of this many, so that neighbours along a row come by one request.
+inline constexpr u32 kRunPages = 4;
+
+// Pages of a buffer in the bank that has most of them.
+constexpr u64 pages_in_bank(u64 pages, u32 banks) {
+  const u64 round = u64{kRunPages} * banks, rest = pages % round;
+  return pages / round * kRunPages + (rest < kRunPages ? rest : kRunPages);
+}
+
 // Written by the host once at boot: who this tile is and where the DRAM banks are.
 struct TileInfo {
   u32 logical_index;      // 0 … tiles-1; the last is the dispatch tile

@@ -24,7 +24,8 @@ constexpr u32 page_bytes(Tiling tiling, DType dtype) {
   return tiling == Tiling::split ? 512 : dtype_bytes(dtype) * (tiling == Tiling::tile ? 1024 : 32);
 }
 
-// A buffer's pages go round the DRAM banks: page p lies in bank p % banks at address base + p / banks * page_bytes.
+// A buffer's pages go round the DRAM banks in runs: page p belongs to run r = p / abi::kRunPages, which lies in bank r % banks, behind the
+// buffer's earlier runs there.
 struct BufferDesc {
   std::string name;
   std::vector<i64> shape;

@@ -19,12 +19,9 @@ constexpr u32 kPageBytes = 64;  // one page a worker
 
 // Every worker computes fib(args[0]) and writes it to its own page of the buffer at args[1].
 constexpr const char* kSource = R"(
-#include "baretile/abi.h"
-#include "baretile/isa/mmio.h"
-#include "baretile/isa/noc.h"
+#include "kernels/noc.h"
 using namespace baretile;
-
-static volatile u32& niu(u32 offset) { return *reinterpret_cast<volatile u32*>(isa::kNiuBase + isa::kNiuStride + offset); }
+using namespace baretile::kernel;
 
 extern "C" void kernel_brisc(const u32* args) {
   u32 a = 0, b = 1;
@@ -33,23 +30,18 @@ extern "C" void kernel_brisc(const u32* args) {
     a = b;
     b = next;
   }
-  volatile auto& box = *reinterpret_cast<volatile abi::Mailbox*>(abi::kMailbox);
-  const u32 page = box.info.logical_index, banks = box.info.dram_banks;
-  *reinterpret_cast<volatile u32*>(abi::kData) = a;
-  asm volatile("fence" ::: "memory");
-  const u32 acks = niu(isa::kNiuWriteAcks);
-  niu(isa::kNiuTargLo) = abi::kData;
-  niu(isa::kNiuTargMid) = 0;
-  niu(isa::kNiuTargCoord) = niu(isa::kNiuLogicalId) & 0xFFF;
-  niu(isa::kNiuRetLo) = args[1] + page / banks * 64;
-  niu(isa::kNiuRetMid) = 0;
-  niu(isa::kNiuRetCoord) = box.info.dram_coord[page % banks];
-  niu(isa::kNiuTag) = 0;
-  niu(isa::kNiuCtrl) = isa::kNocWrite;
-  niu(isa::kNiuLen) = 4;
-  niu(isa::kNiuCmd) = 1;
-  box.waypoints[u32(isa::Core::brisc)] = abi::waypoint("WRIT");
-  while (niu(isa::kNiuWriteAcks) == acks) asm volatile("fence" ::: "memory");
+  using Port = Niu<1, 0>;
+  const Banks::Where where = Banks().find(mailbox().info.logical_index, 64);
+  reg(abi::kData) = a;
+  fence();
+  const u32 acks = Port::counter(kNiuWriteAcks);
+  Port::prepare(kNocWrite);
+  Port::at(kNiuTargLo) = abi::kData;
+  Port::at(kNiuRetLo) = args[1] + where.offset;
+  Port::at(kNiuRetCoord) = where.coord;
+  Port::at(kNiuLen) = 4;
+  Port::at(kNiuCmd) = 1;
+  wait_until<Core::brisc, abi::waypoint("WRIT")>([&] { return Port::counter(kNiuWriteAcks) != acks; });
 }
 )";
 

@@ -15,7 +15,7 @@ namespace baretile::compiler {
 namespace {
 
 // Chips have seven or eight DRAM banks; a place computed for seven holds for both.
-constexpr u64 kFewestBanks = 7;
+constexpr u32 kFewestBanks = 7;
 constexpr u64 kPlaceAlign = 64;
 
 // Kernels by number, the earliest that is ready first.
@@ -93,7 +93,7 @@ class Arena {
 };
 
 u64 place_bytes(const BufferDesc& buffer) {
-  return round_up(ceil_div(buffer.pages, kFewestBanks) * page_bytes(buffer.tiling, buffer.dtype), kPlaceAlign);
+  return round_up(abi::pages_in_bank(buffer.pages, kFewestBanks) * page_bytes(buffer.tiling, buffer.dtype), kPlaceAlign);
 }
 
 void place_temporaries(Schedule& schedule) {

@@ -1,5 +1,6 @@
-// Interleaved DRAM: page p of a buffer lies in bank p % banks at base + (p / banks) * page_bytes.
+// Interleaved DRAM: the pages of a buffer go round the banks in runs of abi::kRunPages.
 #pragma once
+#include "baretile/abi.h"
 #include "baretile/chip.h"
 
 namespace baretile::noc {
@@ -11,7 +12,7 @@ struct Interleaved {
   u32 pages = 0;
   u64 bytes() const { return u64{page_bytes} * pages; }
   // What the buffer takes in each bank.
-  u64 bank_bytes(u32 banks) const { return ceil_div(pages, banks) * page_bytes; }
+  u64 bank_bytes(u32 banks) const { return abi::pages_in_bank(pages, banks) * page_bytes; }
 };
 
 struct DramAddress {
@@ -21,7 +22,8 @@ struct DramAddress {
 };
 
 constexpr DramAddress page_address(const Interleaved& buffer, u32 page, u32 banks) {
-  return {page % banks, buffer.base + u64{page / banks} * buffer.page_bytes};
+  const u32 run = page / abi::kRunPages;
+  return {run % banks, buffer.base + (u64{run / banks} * abi::kRunPages + page % abi::kRunPages) * buffer.page_bytes};
 }
 
 }  // namespace baretile::noc

@@ -98,7 +98,7 @@ class Runtime::Impl {
     if (page_bytes == 0 || pages > UINT32_MAX)
       throw UsageError(fmt::format("{} pages of {} bytes cannot be allocated", pages, page_bytes));
     DeviceBuffer buffer;
-    buffer.address_ = allocator_->allocate(ceil_div(pages, chip_.dram_banks().size()) * page_bytes);
+    buffer.address_ = allocator_->allocate(abi::pages_in_bank(pages, u32(chip_.dram_banks().size())) * page_bytes);
     buffer.owner_ = allocator_;
     buffer.pages_ = pages;
     buffer.page_bytes_ = page_bytes;

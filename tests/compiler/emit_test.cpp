@@ -42,27 +42,32 @@ using namespace baretile;
 using namespace baretile::kernel;
 
 extern "C" void kernel_ncrisc(const u32* args) {
-  Reader<2048> in;
+  Reader<6144> in;
   for (const u32 item : items(8)) {
     const u32 i = item / 4;
     const u32 j = item % 4;
-    for (u32 k = 0; k < 3; ++k) {
-      in.read<2048>(args[0], i * 3 + k);
-      in.read<2048>(args[1], k * 4 + j);
+    for (u32 k = 0; k < 3; k += 3) {
+      in.read_run<2048>(args[0], i * 3 + k, 3);
+      in.read_each<2048>(args[1], 3, [&](u32 n) { return (k + n) * 4 + j; });
     }
   }
   in.finish();
 }
 
 extern "C" void kernel_trisc0(const u32*) {
-  Unpacker<2048> in;
+  Unpacker<6144> in;
   in.to_src_a<Format::bf16>();
   in.to_src_b<Format::bf16, 1024>();
   for (const u32 item : items(8)) {
-    for (u32 k = 0; k < 3; ++k) {
-      in.left();
-      in.right(in.page());
-      in.next();
+    for (u32 k = 0; k < 3; k += 3) {
+      const u32 left = in.page();
+      const u32 right0 = in.page();
+      for (u32 n = 0; n < 3; ++n) {
+        in.left(left + n * 2048);
+        in.right(right0 + n * 2048);
+        in.wait();
+      }
+      in.free();
     }
   }
   drain();
@@ -121,18 +126,22 @@ TEST(Emit, UnpacksASharedLeftOperandOnceAndGatesItsProductsInRegisters) {
   const std::string text = emit(c.spec).text;
   EXPECT_EQ("\n" + function(text, "trisc0"), R"(
 extern "C" void kernel_trisc0(const u32*) {
-  Unpacker<2048> in;
+  Unpacker<4096> in;
   in.to_src_a<Format::bf16>();
   in.to_src_b<Format::bf16, 256>();
   for (const u32 item : items(2)) {
-    for (u32 k = 0; k < 2; ++k) {
-      in.left();
-      in.right(in.page());
-      in.next();
-      for (u32 n = 1; n < 2; ++n) {
-        in.right(in.page());
-        in.next();
+    for (u32 k = 0; k < 2; k += 2) {
+      const u32 left = in.page();
+      const u32 right0 = in.page();
+      const u32 right1 = in.page();
+      for (u32 n = 0; n < 2; ++n) {
+        in.left(left + n * 512);
+        in.right(right0 + n * 2048);
+        in.wait();
+        in.right(right1 + n * 2048);
+        in.wait();
       }
+      in.free();
     }
   }
   drain();

@@ -32,7 +32,7 @@ buffer 2: [64, 96] bf16 tile 6 pages external 1
 buffer 3: [40, 96] fp32 tile 6 pages external 2
 launch convert_1x40x64 (0, 1)
 launch matmul_relu_1x40x96 (1, 2, 3)
-arena 1536 bytes a bank
+arena 2048 bytes a bank
 )");
 }
 

@@ -9,7 +9,7 @@ TEST(Schedule, EqualKernelsAreOneAndTemporariesShareTheArena) {
   Result r = checked({x}, 1e-3);
   EXPECT_EQ(r.schedule.launches.size(), 20u);
   EXPECT_EQ(r.schedule.kernels.size(), 1u);
-  EXPECT_EQ(r.schedule.arena_bytes, 2u * 4096);  // four pages over seven banks: one a bank, two values alive
+  EXPECT_EQ(r.schedule.arena_bytes, 2u * 4 * 4096);  // four pages are one run in one bank; two values alive
 }
 
 TEST(Schedule, NoTwoLivingTemporariesOverlap) {

@@ -219,7 +219,7 @@ TEST_F(OnDevice, APlaceholderAmongValuesIsNamed) {
 
 TEST_F(OnDevice, ATensorThatNoMemoryHoldsSaysHowMuchThereIs) {
   const u64 bank_bytes = runtime().free_bytes() / runtime().dram_banks();
-  const DeviceBuffer most = runtime().allocate(1 << 20, (bank_bytes >> 20) * runtime().dram_banks());
+  const DeviceBuffer most = runtime().allocate(1 << 20, (bank_bytes >> 22 << 2) * runtime().dram_banks());
   const std::string message = error_of<OutOfMemory>([&] { Tensor::zeros(runtime(), {1 << 12, 1 << 12}); });
   EXPECT_THAT(message, HasSubstr("8388608"));  // of 64 MiB over eight banks
   EXPECT_THAT(message, HasSubstr("free"));

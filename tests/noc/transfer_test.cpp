@@ -13,14 +13,17 @@ std::vector<std::byte> pattern(size_t bytes) {
   return data;
 }
 
-TEST(Address, PagesGoRoundTheBanks) {
-  const noc::Interleaved buffer{0x10000, 2048, 20};
+TEST(Address, RunsOfFourPagesGoRoundTheBanks) {
+  const noc::Interleaved buffer{0x10000, 2048, 70};
   EXPECT_EQ(noc::page_address(buffer, 0, 8), (noc::DramAddress{0, 0x10000}));
-  EXPECT_EQ(noc::page_address(buffer, 7, 8), (noc::DramAddress{7, 0x10000}));
-  EXPECT_EQ(noc::page_address(buffer, 8, 8), (noc::DramAddress{0, 0x10800}));
-  EXPECT_EQ(noc::page_address(buffer, 19, 7), (noc::DramAddress{5, 0x11000}));
-  EXPECT_EQ(buffer.bytes(), 40960u);
-  EXPECT_EQ(buffer.bank_bytes(8), 3 * 2048u);
+  EXPECT_EQ(noc::page_address(buffer, 3, 8), (noc::DramAddress{0, 0x11800}));
+  EXPECT_EQ(noc::page_address(buffer, 30, 8), (noc::DramAddress{7, 0x11000}));
+  EXPECT_EQ(noc::page_address(buffer, 33, 8), (noc::DramAddress{0, 0x12800}));
+  EXPECT_EQ(noc::page_address(buffer, 30, 7), (noc::DramAddress{0, 0x13000}));
+  EXPECT_EQ(buffer.bytes(), 143360u);
+  EXPECT_EQ(buffer.bank_bytes(8), 12 * 2048u) << "64 pages are two rounds; six more are a run and a half";
+  EXPECT_EQ(buffer.bank_bytes(7), 12 * 2048u);
+  EXPECT_EQ((noc::Interleaved{0, 2048, 3}.bank_bytes(8)), 3 * 2048u);
 }
 
 TEST(Transfer, RefusesRangesOutsideTheBufferAndBuffersOutsideTheBank) {
@@ -31,9 +34,9 @@ TEST(Transfer, RefusesRangesOutsideTheBufferAndBuffersOutsideTheBank) {
   EXPECT_THROW(noc::write(chip, buffer, 1, data), UsageError);
   EXPECT_THROW(noc::read(chip, buffer, 8193, {}), UsageError);
   EXPECT_THROW(noc::read(chip, buffer, ~u64{0}, data), UsageError);
-  EXPECT_THROW(noc::write(chip, {0xFF000000 - 2048, 2048, 9}, 0, data), UsageError);
+  EXPECT_THROW(noc::write(chip, {0xFF000000 - 4 * 2048, 2048, 33}, 0, data), UsageError);
   EXPECT_THROW(noc::write(chip, {0, 0, 4}, 0, {}), UsageError);
-  EXPECT_NO_THROW(noc::write(chip, {0xFF000000 - 2048, 2048, 8}, 0, data));
+  EXPECT_NO_THROW(noc::write(chip, {0xFF000000 - 4 * 2048, 2048, 32}, 0, data));
   EXPECT_NO_THROW(noc::read(chip, buffer, 8192, {}));
 }
 
@@ -50,15 +53,15 @@ TEST_P(TransferOnSimulator, WhatIsWrittenComesBackFromAnyOffset) {
   EXPECT_TRUE(std::equal(back.begin(), back.begin() + 99, pattern(99).begin()));
 }
 
-TEST_P(TransferOnSimulator, PageNineLiesInTheSecondRound) {
+TEST_P(TransferOnSimulator, PageThirtyFiveLiesInTheSecondRound) {
   Chip chip = this->chip();
-  const noc::Interleaved buffer{0x20000, 2048, 16};
+  const noc::Interleaved buffer{0x20000, 2048, 36};
   const auto data = pattern(buffer.bytes());
   noc::write(chip, buffer, 0, data);
   std::vector<std::byte> page(2048);
   const u32 banks = u32(chip.dram_banks().size());
-  chip.read(chip.dram_banks()[9 % banks], 0x20000 + 2048, page);
-  EXPECT_TRUE(std::equal(page.begin(), page.end(), data.begin() + 9 * 2048));
+  chip.read(chip.dram_banks()[8 % banks], 0x20000 + 7 * 2048, page);
+  EXPECT_TRUE(std::equal(page.begin(), page.end(), data.begin() + 35 * 2048));
 }
 
 INSTANTIATE_TEST_SUITE_P(On, TransferOnSimulator, kSimulators, simulator_name);

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "baretile/isa/grid.h"
 #include "runtime/support.h"
 
@@ -111,6 +113,27 @@ extern "C" void kernel_brisc(const u32*) { word(0xFFB99990) = 1; })")};
     EXPECT_THAT(fault.what(), HasSubstr("launch 'launch 0' (1 of 1)"));
   }
   EXPECT_THROW(bench.run(), SimFault);
+}
+
+size_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return size_t(std::distance(begin(tasks), end(tasks)));
+}
+
+// They would run into unmapped code.
+TEST_P(WatchdogTest, AFaultedSimulatorLeavesNoThreadsBehindItsLibrary) {
+  const size_t before = threads_of_this_process();
+  {
+    Bench bench(device(), kShort);
+    bench.program.kernels = {build_kernel("busy", kKernelStart + R"(
+extern "C" void kernel_brisc(const u32*) {
+  if (box.info.logical_index == 0) word(0xFFB99990) = 1;
+  for (;;) fence();
+})")};
+    bench.launch();
+    EXPECT_THROW(bench.run(), SimFault);
+  }
+  EXPECT_EQ(threads_of_this_process(), before);
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ class ComputeEmitter {
   void unpacker(Code& code) const;  // T0
   void packer(Code& code) const;    // T2
   void writer(Code& code) const;    // BRISC
+  std::string open_steps(Code& code, const Product& product) const;
+  void read_steps(Code& code, const Access& access, bool left, const std::string& steps) const;
   void read_product(Code& code, const Product& product) const;
   void unpack_product(Code& code, const Product& product) const;
   void unpack_groups(Code& code, const Product& product) const;
@@ -47,6 +49,7 @@ class ComputeEmitter {
   void make_outputs(Code& code, const Stage& stage);
   void mask_output(Code& code, const Output& output, const Place& place) const;
   u32 add_value(ChunkProgram& program, std::map<u32, u32>& made, u32 step) const;
+  bool grouped(const Product& p) const { return by_groups(kernel_, p.left); }
   Place new_rows(u32 rows);
   Place new_slot() { return new_rows(plan_.slot_rows); }
 

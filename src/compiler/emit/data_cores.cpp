@@ -43,28 +43,49 @@ class Modes {
 
 // NCRISC
 
+// Pages of one operand for `steps` values of k from `k` on, into one slot.
+void ComputeEmitter::read_steps(Code& code, const Access& access, bool left, const std::string& steps) const {
+  const KernelBuffer& b = plan_.buffer(access);
+  const u32 bytes = page_bytes(b.tiling, b.dtype);
+  const std::vector<Digit>& digits = left ? access.map.col : access.map.row;
+  const auto page_at = [&](const char* k) { return left ? page(access, "i", k) : page(access, k, "j"); };
+  if (steps == "1") return code.line("in.read<{}>(args[{}], {});", bytes, access.buffer, page_at("k"));
+  if (digits.size() == 1 && digits[0].stride == 1) {
+    code.line("in.read_run<{}>(args[{}], {}, {});", bytes, access.buffer, page_at("k"), steps);
+  } else {
+    code.line("in.read_each<{}>(args[{}], {}, [&](u32 n) {{ return {}; }});", bytes, access.buffer, steps,
+              page_at("(k + n)"));
+  }
+}
+
+// `n` in the loop over k that this opens: how many steps of k an iteration takes.
+std::string ComputeEmitter::open_steps(Code& code, const Product& p) const {
+  const u32 k_tiles = p.form->k_tiles, run = std::min(plan_.run, k_tiles);
+  if (grouped(p) || run == 1) {
+    code.open("for (u32 k = 0; k < {}; ++k)", k_tiles);
+    return "1";
+  }
+  code.open("for (u32 k = 0; k < {}; k += {})", k_tiles, run);
+  if (k_tiles % run == 0) return fmt::format("{}", run);
+  code.line("const u32 steps = least({}, {} - k);", run, k_tiles);
+  return "steps";
+}
+
 void ComputeEmitter::read_product(Code& code, const Product& p) const {
   const KernelBuffer& left = plan_.buffer(p.form->left);
-  const std::string left_page = page(p.form->left, "i", "k");
-  const std::string read_left =
-      fmt::format("in.read<{}>(args[{}], {}", page_bytes(left.tiling, left.dtype), p.form->left.buffer, left_page);
-  const bool grouped = p.left == LeftKind::split && !kernel_.one_row;
   const auto read_groups = [&](u32 first) {
-    code.line("for (u32 g = {}; g < {}; ++g) {});", first,
-              p.fills == 1 || first == 4 ? row_groups() : fmt::format("least({}, 4)", row_groups()), read_left);
+    code.line("for (u32 g = {}; g < {}; ++g) in.read<{}>(args[{}], {});", first,
+              p.fills == 1 || first == 4 ? row_groups() : fmt::format("least({}, 4)", row_groups()),
+              page_bytes(left.tiling, left.dtype), p.form->left.buffer, page(p.form->left, "i", "k"));
   };
-  code.open("for (u32 k = 0; k < {}; ++k)", p.form->k_tiles);
-  if (grouped) {
+  const std::string steps = open_steps(code, p);
+  if (grouped(p)) {
     read_groups(0);
   } else {
-    code.line("{});", read_left);
+    read_steps(code, p.form->left, true, steps);
   }
   for_columns(code, false, [&](Code& inner) {
-    for (const u32 step : p.steps) {
-      const Access& right = kernel_.steps[step].contraction.right;
-      const KernelBuffer& b = plan_.buffer(right);
-      inner.line("in.read<{}>(args[{}], {});", page_bytes(b.tiling, b.dtype), right.buffer, page(right, "k", "j"));
-    }
+    for (const u32 step : p.steps) read_steps(inner, kernel_.steps[step].contraction.right, false, steps);
   });
   if (p.fills == 2) read_groups(4);
   code.close();
@@ -117,18 +138,23 @@ void ComputeEmitter::unpack_groups(Code& code, const Product& p) const {
 }
 
 void ComputeEmitter::unpack_product(Code& code, const Product& p) const {
-  if (p.left == LeftKind::split && !kernel_.one_row) return unpack_groups(code, p);
+  if (grouped(p)) return unpack_groups(code, p);
+  const KernelBuffer &left = plan_.buffer(p.form->left), &right = plan_.buffer(p.form->right);
   const u32 rights = u32(p.steps.size()) * plan_.columns;
-  code.open("for (u32 k = 0; k < {}; ++k)", p.form->k_tiles);
-  code.line("{}", p.left == LeftKind::row ? "in.left_row();" : "in.left();");
-  code.line("in.right(in.page());");
-  code.line("in.next();");
-  if (rights > 1) {
-    code.open("for (u32 n = 1; n < {}; ++n)", rights);
-    code.line("in.right(in.page());");
-    code.line("in.next();");
-    code.close();
+  const std::string steps = open_steps(code, p);
+  code.line("const u32 left = in.page();");
+  for (u32 n = 0; n < rights; ++n) code.line("const u32 right{} = in.page();", n);
+  const auto at = [](const std::string& name, const KernelBuffer& b) {
+    return fmt::format("{} + n * {}", name, page_bytes(b.tiling, b.dtype));
+  };
+  code.open("for (u32 n = 0; n < {}; ++n)", steps);
+  code.line("in.{}({});", p.left == LeftKind::row ? "left_row" : "left", at("left", left));
+  for (u32 n = 0; n < rights; ++n) {
+    code.line("in.right({});", at(fmt::format("right{}", n), right));
+    code.line("in.wait();");
   }
+  code.close();
+  code.line("in.free();");
   code.close();
 }
 

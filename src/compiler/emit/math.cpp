@@ -7,12 +7,10 @@
 namespace baretile::compiler {
 namespace {
 
-bool grouped(const ComputeKernel& kernel, const Product& p) { return p.left == LeftKind::split && !kernel.one_row; }
-
 std::string record_line(const ComputeKernel& kernel, const Product& p) {
   const char* transposed = p.form->right_transposed ? "true" : "false";
   if (p.left == LeftKind::tile) return fmt::format("record_tile_product<{}>();", transposed);
-  return fmt::format("record_group_product{}{}>();", grouped(kernel, p) ? "s<" : "<1, ", transposed);
+  return fmt::format("record_group_product{}{}>();", by_groups(kernel, p.left) ? "s<" : "<1, ", transposed);
 }
 
 bool is_max(const Step& reduce) { return reduce.op == "max"; }
@@ -104,10 +102,10 @@ void ComputeEmitter::run_product(Code& code, const Product& p) {
   const u32 steps = u32(p.steps.size()), length = p.left == LeftKind::tile ? 16 : 4;
   const u32 base = new_rows(p.rows * steps * plan_.columns).row;
   const auto accumulator = [&](u32 c) { return Place{base + p.rows * c, plan_.columns > 1 ? p.rows * steps : 0}; };
-  if (grouped(kernel_, p)) code.line("fill<kZero, {}, {}>();", base, p.rows * steps);
+  if (grouped(p)) code.line("fill<kZero, {}, {}>();", base, p.rows * steps);
   code.line("begin_products();");
   if (several_products_) code.line("{}", record_line(kernel_, p));
-  if (grouped(kernel_, p)) {
+  if (grouped(p)) {
     run_groups(code, p, base);
   } else {
     code.line("zero_rows<{}, {}>();", base, p.rows * steps * plan_.columns);

@@ -67,7 +67,7 @@ void add_contraction(const Plan& plan, Stage& stage, u32 n) {
   if (kernel.one_row != (p.left != LeftKind::tile) && p.left != LeftKind::split)
     throw Unsupported(fmt::format("kernel {}: a left operand in {} pages does not suit a kernel of {}", plan.spec.name,
                                   p.left == LeftKind::row ? "row" : "tile", kernel.one_row ? "one row" : "full tiles"));
-  p.fills = p.left == LeftKind::split && !kernel.one_row && plan.left_groups() > 4 ? 2 : 1;
+  p.fills = by_groups(kernel, p.left) && plan.left_groups() > 4 ? 2 : 1;
   p.rows = kernel.one_row ? 16 : 64 * p.fills;
   stage.products.push_back(std::move(p));
 }
@@ -158,10 +158,18 @@ Plan make_plan(const KernelSpec& spec, u32 columns) {
     const KernelBuffer& b = plan.buffer(access);
     slot = std::max(slot, page_bytes(b.tiling, b.dtype));
   };
+  for (const Stage& stage : plan.stages) {
+    for (const Product& p : stage.products) {
+      if (!by_groups(kernel, p.left)) plan.run = std::max(plan.run, std::min(p.form->k_tiles, abi::kRunPages));
+    }
+  }
   for (const Step& step : kernel.steps) {
-    if (step.kind == StepKind::load) widen(plan.input_slot, step.access);
     if (step.kind == StepKind::contraction)
       widen(plan.input_slot, step.contraction.left), widen(plan.input_slot, step.contraction.right);
+  }
+  plan.input_slot *= plan.run;
+  for (const Step& step : kernel.steps) {
+    if (step.kind == StepKind::load) widen(plan.input_slot, step.access);
   }
   for (const Output& output : kernel.outputs) widen(plan.output_slot, output.access);
   return plan;
@@ -170,14 +178,14 @@ Plan make_plan(const KernelSpec& spec, u32 columns) {
 std::vector<u32> block_widths(const KernelSpec& spec) {
   constexpr u32 kWidest = 8, kEnoughItems = 128;  // a narrower block is better than idle tiles
   const ComputeKernel& kernel = spec.compute;
-  bool has_contraction = false, by_groups = false;
+  bool has_contraction = false, grouped = false;
   for (const Step& s : kernel.steps) {
     if (s.kind != StepKind::contraction) continue;
     has_contraction = true;
-    by_groups |= !kernel.one_row && left_kind(spec, s.contraction) == LeftKind::split;
+    grouped |= by_groups(kernel, left_kind(spec, s.contraction));
   }
   std::vector<u32> widths;
-  if (has_contraction && !by_groups && kernel.reduce == ReduceAxis::none) {
+  if (has_contraction && !grouped && kernel.reduce == ReduceAxis::none) {
     for (u32 w = std::min(kWidest, kernel.col_tiles); w > 1; --w) {
       if (kernel.col_tiles % w == 0 && u64{kernel.batch} * kernel.row_tiles * kernel.col_tiles / w >= kEnoughItems)
         widths.push_back(w);

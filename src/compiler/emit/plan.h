@@ -10,6 +10,9 @@ inline constexpr u32 kDstRows = 512;
 
 enum class LeftKind { tile, row, split };
 
+// Whether a left operand is unpacked in row groups.
+inline bool by_groups(const ComputeKernel& kernel, LeftKind left) { return left == LeftKind::split && !kernel.one_row; }
+
 // Contractions that share a left operand, which is unpacked once for all of them: steps.size() right tiles a k and
 // column.
 struct Product {
@@ -41,6 +44,7 @@ struct Plan {
   u32 columns = 1;  // column tiles of a block
   u32 slot_rows = 64;
   u32 items = 1;
+  u32 run = 1;  // steps of k whose pages share a slot of the input ring
   u32 input_slot = 64, output_slot = 64;  // bytes
   std::vector<Stage> stages = {};
   Reach shape = {};
