@@ -6,6 +6,7 @@
 #include "diff/math_cases.h"
 #include "sim/coprocessor_player.h"
 #include "sim/tensix/fpu.h"
+#include "sim/tensix/units.h"
 
 namespace baretile::sim {
 
@@ -16,12 +17,13 @@ inline u32 fnv1a(const std::vector<u8>& bytes) {
 }
 
 // A file of diff::record_ttsim: each seed's program must leave what ttsim left.
-inline void replay(diff::Case (*make)(u32), const std::string& file) {
+inline void replay(diff::Case (*make)(u32), const std::string& file, const FpuKernels* kernels = best_fpu_kernels()) {
   const std::vector<u32> words = diff::read_vectors(file);
   ASSERT_EQ(words.size(), 1 + 2 * words[0]);
   for (u32 i = 0; i < words[0]; i++) {
     const diff::Case c = make(words[1 + 2 * i]);
     diff::CoprocessorPlayer player;
+    player.tensix().units().state.kernels = kernels;
     const diff::Outcome outcome = player.play(c);
     ASSERT_EQ(outcome.end, diff::Outcome::End::done) << c.name << ": " << outcome.message;
     ASSERT_EQ(fnv1a(outcome.output), words[2 + 2 * i]) << c.name;
@@ -62,6 +64,21 @@ inline void load(State& s, const MvmulVector& v) {
 
 inline u32 result(const State& s, const MvmulVector& v, u32 r, u32 c) {
   return v.fp32 ? fp32_of_dst(s.dst.read32(r, c)) : u32{bf16_of_dst(s.dst.read16(r, c))} << 16;
+}
+
+// Every recorded MVMUL, executed with these kernels (null: the reference).
+inline void expect_recorded_products(const FpuKernels* kernels) {
+  auto s = std::make_unique<State>();
+  s->kernels = kernels;
+  for (const MvmulVector& v : mvmul_vectors()) {
+    load(*s, v);
+    Operands o{.phase = v.phase, .format_a = isa::Format::tf32, .format_b = isa::Format::tf32};
+    o.fp32 = v.fp32;
+    exec(*s, o, isa::MVMUL{});
+    for (u32 r = 0; r < 8; r++)
+      for (u32 c = 0; c < kColumns; c++)
+        ASSERT_EQ(result(*s, v, r, c), v.after[r][c]) << "phase " << v.phase << " fp32 " << v.fp32;
+  }
 }
 
 template <class Insn>

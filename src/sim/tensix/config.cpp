@@ -81,6 +81,7 @@ void Config::write(u32 bank, u32 word, u32 value) {
     fault(FaultKind::reserved_bits,
           fmt::format("RISCV_IC_INVALIDATE (word 185) takes one bit a core, not {:#x}", value));
   value &= kStored.mask[word];
+  generation_++;
   words_[bank][word] = value;
   if (word >= kFirstGlobalWord) words_[bank ^ 1][word] = value;
   if (!kHasRefusedField[word]) return;
@@ -91,6 +92,7 @@ void Config::write(u32 bank, u32 word, u32 value) {
 void Config::write_thread(u32 thread, u32 reg, u32 value) {
   if (reg >= kThreadWords || !kIsThreadWritable[reg])
     fault(FaultKind::not_modelled, fmt::format("SETC16 register {} is not modelled (value {:#x})", reg, value));
+  generation_ += reg != isa::thd::DEST_TARGET_REG_CFG_MATH_Offset.word;
   thread_[thread][reg] = u16(value);
 }
 

@@ -21,11 +21,15 @@ class Config {
   u32 get_thread(u32 thread, isa::Field field) const { return field.get(thread_[thread][field.word]); }
   u32 thread_word(u32 thread, u32 reg) const { return thread_[thread][reg]; }
 
+  // Grows with every write but those of MATH_Offset, which move Dst once a product.
+  u64 generation() const { return generation_; }
+
   u32 read(u32 bank, u32 word) const;
   void write(u32 bank, u32 word, u32 value);  // words from 180 on exist once: both banks change
   void write_thread(u32 thread, u32 reg, u32 value);
 
  private:
+  u64 generation_ = 1;
   std::array<std::array<u32, kConfigWords>, 2> words_{};
   std::array<std::array<u16, kThreadWords>, kThreads> thread_{};
 };

@@ -13,32 +13,36 @@
 namespace baretile::sim {
 namespace {
 
-Operands operands_of(const TensixUnits& u, u32 thread) {
+[[gnu::noinline]] void configure(ThreadOperands& o, const Config& config, u32 thread) {
   namespace cfg = isa::cfg;
-  namespace thd = isa::thd;
-  const u32* words = u.config.bank(thread);
-  const Rwc& rwc = u.rwc[thread];
-  Operands o;
-  o.bank_a = u.sync.src[0].matrix_bank;
-  o.bank_b = u.sync.src[1].matrix_bank;
-  o.row_a = rwc.a;
-  o.row_b = rwc.b;
-  o.dst_offset = u.config.get_thread(thread, thd::DEST_TARGET_REG_CFG_MATH_Offset);
-  o.row_dst = rwc.dst + o.dst_offset;
-  o.phase = rwc.phase;
+  const u32* words = config.bank(thread);
   const u32 formats = words[cfg::ALU_FORMAT_SPEC_REG0_SrcA.word];
-  o.format_a = u.config.get_thread(thread, thd::DISABLE_IMPLIED_SRCA_FMT_Base)
-                   ? isa::Format(cfg::ALU_FORMAT_SPEC_REG0_SrcA.get(formats))
-                   : u.state.src_a[o.bank_a].format;
-  o.format_b = u.config.get_thread(thread, thd::DISABLE_IMPLIED_SRCB_FMT_Base)
-                   ? isa::Format(cfg::ALU_FORMAT_SPEC_REG1_SrcB.get(formats))
-                   : u.state.src_b[o.bank_b].format;
-  o.configured_b = isa::Format(cfg::ALU_FORMAT_SPEC_REG1_SrcB.get(formats));
+  o.implied_a = !config.get_thread(thread, isa::thd::DISABLE_IMPLIED_SRCA_FMT_Base);
+  o.implied_b = !config.get_thread(thread, isa::thd::DISABLE_IMPLIED_SRCB_FMT_Base);
+  o.format_a = isa::Format(cfg::ALU_FORMAT_SPEC_REG0_SrcA.get(formats));
+  o.format_b = o.configured_b = isa::Format(cfg::ALU_FORMAT_SPEC_REG1_SrcB.get(formats));
   o.fp32 = cfg::ALU_ACC_CTRL_Fp32_enabled.get(formats);
   o.sfpu_fp32 = cfg::ALU_ACC_CTRL_SFPU_Fp32_enabled.get(formats);
   o.int8 = cfg::ALU_ACC_CTRL_INT8_math_enabled.get(formats);
   o.keep_src_denormals =
       cfg::ALU_ACC_CTRL_Zero_Flag_disabled_src.get(words[cfg::ALU_ACC_CTRL_Zero_Flag_disabled_src.word]);
+  o.generation = config.generation();
+}
+
+const Operands& operands_of(TensixUnits& u, u32 thread) {
+  const Rwc& rwc = u.rwc[thread];
+  ThreadOperands& o = u.operands[thread];
+  if (o.generation != u.config.generation()) [[unlikely]]
+    configure(o, u.config, thread);
+  o.bank_a = u.sync.src[0].matrix_bank;
+  o.bank_b = u.sync.src[1].matrix_bank;
+  o.row_a = rwc.a;
+  o.row_b = rwc.b;
+  o.dst_offset = u.config.get_thread(thread, isa::thd::DEST_TARGET_REG_CFG_MATH_Offset);
+  o.row_dst = rwc.dst + o.dst_offset;
+  o.phase = rwc.phase;
+  if (o.implied_a) o.format_a = u.state.src_a[o.bank_a].format;
+  if (o.implied_b) o.format_b = u.state.src_b[o.bank_b].format;
   return o;
 }
 

@@ -2,12 +2,21 @@
 // computes bit for bit.
 //   exec(state, operands, isa::decode<isa::MVMUL>(word));
 #pragma once
+#include "sim/fault.h"
 #include "sim/tensix/state.h"
 
 namespace baretile::sim {
 
-void exec(State&, const Operands&, const isa::MVMUL&);
-void exec(State&, const Operands&, const isa::GAPOOL&);
+// Dst rows += SrcB rows times 16 SrcA rows: MVMUL and GAPOOL, in line because kernels run little else.
+void multiply(State&, const Operands&, const char* insn, u32 dst_row, u32 rows);
+inline void exec(State& s, const Operands& o, const isa::MVMUL& i) {
+  if (i.Mod19) fault(FaultKind::not_modelled, "MVMUL that broadcasts a SrcB row (bit 19)");
+  multiply(s, o, "MVMUL", (i.DstRow + o.row_dst) & 0x3FF, 8);
+}
+inline void exec(State& s, const Operands& o, const isa::GAPOOL& i) {
+  if (!i.Mod19 || i.MaxPoolIndexEn) fault(FaultKind::not_modelled, "GAPOOL with bit 19 clear or bit 14 set");
+  multiply(s, o, "GAPOOL", (i.DstRow + o.row_dst) & 0x3FF, 4);
+}
 void exec(State&, const Operands&, const isa::GMPOOL&);
 void exec(State&, const Operands&, const isa::ELWADD&);
 void exec(State&, const Operands&, const isa::ELWSUB&);

@@ -16,6 +16,9 @@ struct Style {
   bool half = false;
   u32 mask_a = kAllBits, mask_b = kAllBits;
   static constexpr u32 kAllBits = 0x7FFFF, kBf16Bits = 0x7F8FF;
+  u32 word_a() const { return mask_a | u32{half} << 31; }
+  u32 word_b() const { return mask_b | u32{half} << 31; }
+  static Style of_words(u32 a, u32 b) { return {a >> 31 != 0, a & kAllBits, b & kAllBits}; }
 };
 
 // value * 2^(exponent - 137); no part of a sum at all when the exponent is kAbsent.

@@ -107,17 +107,12 @@ bool Frontend::next_expanded(u32& out) {
   return true;
 }
 
-bool Frontend::fetch() {
+bool Frontend::fetch_new() {
   for (;;) {
-    if (play_left_) {
-      play_left_--;
-      word = replay_[replay_index_++ % kReplayWords];
-      return true;
-    }
     if (!next_expanded(word)) return false;
     if (load_left_) {
       load_left_--;
-      replay_[replay_index_++ % kReplayWords] = word;
+      replay_[load_index_++ % kReplayWords] = word;
       if (run_while_loading_) return true;
       continue;
     }
@@ -127,8 +122,13 @@ bool Frontend::fetch() {
       fault(FaultKind::not_modelled, fmt::format("REPLAY of {} instructions; 1 to 32 are modelled", i.Len));
     if (i.ExecuteWhileLoading && !i.LoadMode)
       fault(FaultKind::not_modelled, "REPLAY that executes while loading, but does not load");
-    (i.LoadMode ? load_left_ : play_left_) = i.Len;
-    replay_index_ = i.StartIdx;
+    if (!i.LoadMode) {
+      play_ = i.StartIdx;
+      play_end_ = i.StartIdx + i.Len;
+      return fetch();
+    }
+    load_index_ = i.StartIdx;
+    load_left_ = i.Len;
     run_while_loading_ = i.ExecuteWhileLoading;
   }
 }

@@ -12,16 +12,21 @@ class Frontend {
   void push(u32 word);
   void write_mop_config(u32 index, u32 value);
   bool mop_idle() const { return !queued_mops_ && !repeats_; }
-  bool idle() const { return !waiting && head_ == tail_ && !repeats_ && !play_left_; }
+  bool idle() const { return !waiting && head_ == tail_ && !repeats_ && play_ == play_end_; }
 
   // Makes `word` the thread's next instruction; false when there is none. `waiting` keeps it for the next turn.
-  bool fetch();
+  bool fetch() {
+    if (play_ == play_end_) return fetch_new();
+    word = replay_[play_++ % kReplayWords];
+    return true;
+  }
   u32 word = 0;
   bool waiting = false;
 
  private:
   static constexpr u32 kFifoWords = 1024, kReplayWords = 32, kMopWords = 9;
 
+  bool fetch_new();
   bool next_expanded(u32& out);
   void start_mop(u32 mop);
   u32 next_of_mop();
@@ -38,7 +43,7 @@ class Frontend {
   u32 repeats_ = 0, step_ = 0, steps_ = 0, skip_mask_ = 0, inner_ = 0, loop_op_ = 0, loop_flip_ = 0;
 
   std::array<u32, kReplayWords> replay_{};
-  u32 replay_index_ = 0, play_left_ = 0, load_left_ = 0;
+  u32 play_ = 0, play_end_ = 0, load_index_ = 0, load_left_ = 0;
   bool run_while_loading_ = false;
 };
 

@@ -1,7 +1,7 @@
 // Helpers of the vector unit: functions of single lanes run over all 32, in AVX2 where the host has it (the compiler
 // vectorises the loops).
 #pragma once
-#include "sim/tensix/fpu_avx2.h"
+#include "sim/tensix/fpu_simd.h"
 #include "sim/tensix/refuse.h"
 #include "sim/tensix/sfpu_fma.h"
 #include "sim/tensix/state.h"

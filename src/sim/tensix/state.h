@@ -29,10 +29,17 @@ struct SrcBank {
 struct Dst {
   alignas(64) u16 rows[kDstRows][kColumns] = {};
   std::array<u8, kDstRows / 8> valid_bits;  // bit r & 7 of element r / 8
+  // The epoch in which a product settled eight rows: nothing left in them that adding zero would change. Every write
+  // but a product's begins a new one.
+  u64 epoch = 1;
+  std::array<u64, kDstRows / 8> settled{};
   Dst() { valid_bits.fill(0xFF); }
 
   bool valid(u32 row) const { return valid_bits[row >> 3] >> (row & 7) & 1; }
-  void set_valid(u32 row) { valid_bits[row >> 3] |= u8(1u << (row & 7)); }
+  void set_valid(u32 row) {  // of a row just written
+    valid_bits[row >> 3] |= u8(1u << (row & 7));
+    epoch++;
+  }
   void invalidate(u32 row) { valid_bits[row >> 3] &= u8(~(1u << (row & 7))); }
   bool valid_block(u32 row) const { return valid_bits[row >> 3] == 0xFF; }  // all eight rows around it
 
@@ -96,30 +103,25 @@ struct Sfpu {
   void update_enabled();
 };
 
-// Mantissa slices of a Src bank for one value of a fidelity-phase bit, ready to multiply: the FPU makes them eight rows
-// at a time (`ready`, one bit a block) and keeps them until the bank's generation changes. SrcB lanes are held twice,
-// so that a 32-bit broadcast fills a vector.
+// Mantissa slices of a Src bank for one value of a fidelity-phase bit, ready to multiply: the FPU makes them eight or
+// sixteen rows at a time and keeps them until the bank's generation changes. Two lanes k and k + 8, which the FPU adds
+// up in different groups, lie side by side, in SrcA as rows.
 struct Slices {
   u64 generation = 0;
   u32 style = 0;
-  u32 ready = 0;
+  u32 ready = 0;      // one bit for each eight rows
   u64 live_rows = 0;  // SrcB only: rows with an exponent that is not zero
+  bool hold(const SrcBank& bank, u32 row, u32 of_style) const {
+    return generation == bank.generation && style == of_style && ready >> row / 8 & 1;
+  }
 };
 struct SrcASlices : Slices {
-  alignas(64) i16 slice[kSrcRows][kColumns];
-  alignas(64) i16 exponent[kSrcRows][kColumns];
+  alignas(64) i16 slice[kSrcRows / 2][kColumns][2];
+  alignas(64) i16 exponent[kSrcRows / 2][kColumns][2];
 };
 struct SrcBSlices : Slices {
-  alignas(64) i16 slice[kSrcRows][kColumns][2];
-  alignas(64) i16 exponent[kSrcRows][kColumns][2];
-};
-
-struct State {
-  SrcBank src_a[2], src_b[2];
-  Dst dst;
-  Sfpu sfpu;
-  SrcASlices slices_a[2][2];  // bank, phase bit 0
-  SrcBSlices slices_b[2][2];  // bank, phase bit 1
+  alignas(64) i16 slice[kSrcRows][kColumns / 2][2];
+  alignas(64) i16 exponent[kSrcRows][kColumns / 2][2];
 };
 
 // What the front end has worked out before it hands an instruction to the FPU or SFPU. Row counters are RWC values; an
@@ -138,6 +140,32 @@ struct Operands {
   bool sfpu_fp32 = false;                        // ALU_ACC_CTRL_SFPU_Fp32_enabled
   bool int8 = false;                             // ALU_ACC_CTRL_INT8_math_enabled
   bool keep_src_denormals = false;               // ALU_ACC_CTRL_Zero_Flag_disabled_src
+};
+
+struct FpuKernels;  // fpu_simd.h
+const FpuKernels* best_fpu_kernels();
+
+// What MVMUL makes of formats and modes. It keeps the last one, and looks at them again only when they change.
+struct ProductSetup {
+  Operands made_for;
+  bool made = false;
+  bool half = false;             // five-bit exponents
+  u32 kind = 0;                  // ref::DstKind
+  u32 style_a = 0, style_b = 0;  // Slices::style
+  bool serves(const Operands& o) const {
+    return made && made_for.format_a == o.format_a && made_for.format_b == o.format_b && made_for.fp32 == o.fp32 &&
+           made_for.int8 == o.int8 && made_for.keep_src_denormals == o.keep_src_denormals;
+  }
+};
+
+struct State {
+  SrcBank src_a[2], src_b[2];
+  Dst dst;
+  Sfpu sfpu;
+  SrcASlices slices_a[2][2];  // bank, phase bit 0
+  SrcBSlices slices_b[2][2];  // bank, phase bit 1
+  ProductSetup product;
+  const FpuKernels* kernels = best_fpu_kernels();  // null: the reference
 };
 
 }  // namespace baretile::sim

@@ -14,6 +14,12 @@ namespace baretile::sim {
 
 inline constexpr u32 kL1Bytes = 1536 * 1024, kGprs = 64;
 
+// A thread's operands; what follows from the configuration stays until that changes.
+struct ThreadOperands : Operands {
+  u64 generation = 0;
+  bool implied_a = false, implied_b = false;  // the banks' formats count
+};
+
 struct TensixUnits {
   explicit TensixUnits(u8* l1) : l1(l1) {}
   u8* l1;
@@ -22,6 +28,7 @@ struct TensixUnits {
   Sync sync;
   AdcSet adc[kThreads];
   Rwc rwc[kThreads];
+  ThreadOperands operands[kThreads];
   u32 gpr[kThreads][kGprs] = {};
   PackOutput pack_output;
   Frontend frontend[kThreads];

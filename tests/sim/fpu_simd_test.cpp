@@ -1,4 +1,4 @@
-#include "sim/tensix/fpu_avx2.h"
+#include "sim/tensix/fpu_simd.h"
 
 #include "sim/math_replay.h"
 
@@ -35,8 +35,25 @@ void expect_same(const Dst& fast, const Dst& reference, const std::string& what)
       ASSERT_EQ(fast.rows[r][c], reference.rows[r][c]) << what << ", 16-bit row " << r << ", column " << c;
 }
 
-TEST(FpuAvx2, ProductsEqualTheReference) {
-  if (!avx2_available()) GTEST_SKIP() << "no AVX2 on this host";
+class FpuSimd : public testing::TestWithParam<Simd> {
+ protected:
+  void SetUp() override {
+    if (best_simd() < GetParam()) GTEST_SKIP() << "no " << name({GetParam(), 0}) << " on this host";
+  }
+  const FpuKernels& kernels() const { return GetParam() == Simd::avx512 ? kAvx512Kernels : kAvx2Kernels; }
+
+ public:
+  static std::string name(const testing::TestParamInfo<Simd>& info) {
+    return info.param == Simd::avx512 ? "Avx512" : "Avx2";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Vectors, FpuSimd, testing::Values(Simd::avx2, Simd::avx512), FpuSimd::name);
+
+TEST_P(FpuSimd, MatchesTtsimOnRecordedProducts) { expect_recorded_products(&kernels()); }
+
+TEST_P(FpuSimd, ProgramsLeaveWhatTtsimLeft) { replay(diff::fpu_case, "fpu.bin", &kernels()); }
+
+TEST_P(FpuSimd, ProductsEqualTheReference) {
   for (u32 seed = 1; seed <= 60; seed++) {
     RandomState x(seed);
     State& s = *x.state;
@@ -46,9 +63,14 @@ TEST(FpuAvx2, ProductsEqualTheReference) {
         const u32 row_a = 16 * x.random.below(4), row_b = 8 * x.random.below(8), dst = 8 * x.random.below(32);
         SrcASlices& a = s.slices_a[0][phase & 1];
         SrcBSlices& b = s.slices_b[0][phase >> 1];
-        for (u32 r : {row_a, row_a + 8}) refresh_avx2(a, s.src_a[0], r, x.style(), phase & 1);
-        refresh_avx2(b, s.src_b[0], row_b, x.style(), phase & 2);
-        multiply_avx2(s.dst, dst, kind, a, row_a, b, row_b, 8, x.half, phase);
+        kernels().slice_a(a, s.src_a[0], row_a, x.style(), phase & 1);
+        kernels().slice_b(b, s.src_b[0], row_b, x.style(), phase & 2);
+        const i32 floor = ref::zero_exponent(x.half, phase);
+        const u32 live = u32(b.live_rows >> row_b) & 0xFF,
+                  taken = live | x.random.below(256);  // some rows of zeros too
+        kernels().multiply[u32(kind)](s.dst, dst, a, row_a, b, row_b, taken, floor);
+        for (u32 i = 0; i < 8; i++)
+          if (!(taken >> i & 1)) kernels().add_nothing[u32(kind)](s.dst, dst + i, floor);
         for (u32 r = dst; r < dst + 8; r++)
           kind == DstKind::fp32 ? reference.set_valid(Dst::high_row(r)) : reference.set_valid(r);
         ref::multiply(reference, dst, kind, s.src_a[0], row_a, s.src_b[0], row_b, 8, x.style(), phase);
@@ -57,8 +79,7 @@ TEST(FpuAvx2, ProductsEqualTheReference) {
   }
 }
 
-TEST(FpuAvx2, ElementwiseEqualsTheReference) {
-  if (!avx2_available()) GTEST_SKIP() << "no AVX2 on this host";
+TEST_P(FpuSimd, ElementwiseEqualsTheReference) {
   for (u32 seed = 100; seed < 160; seed++) {
     RandomState x(seed);
     State& s = *x.state;
@@ -68,24 +89,27 @@ TEST(FpuAvx2, ElementwiseEqualsTheReference) {
         const u32 phase = op == ref::Elementwise::mul ? x.random.below(4) : 0, row = x.random.below(64),
                   dst = x.random.below(256);
         const ref::RowPair rows{s.src_a[0].rows[row], s.src_b[0].rows[x.random.below(64)], x.random.one_in(2)};
-        elementwise_avx2(s.dst, dst, kind, op, rows, x.style(), phase);
+        kernels().elementwise[u32(kind)](s.dst, dst, op, rows, x.style(), phase);
         ref::elementwise(reference, dst, kind, op, rows, x.style(), phase);
         expect_same(s.dst, reference, "seed " + std::to_string(seed));
       }
   }
 }
 
-TEST(FpuAvx2, SlicesFollowTheBank) {
-  if (!avx2_available()) GTEST_SKIP() << "no AVX2 on this host";
+TEST_P(FpuSimd, SlicesFollowTheBank) {
   auto s = std::make_unique<State>();
   SrcASlices& slices = s->slices_a[0][0];
-  refresh_avx2(slices, s->src_a[0], 8, {}, false);
-  EXPECT_EQ(slices.ready, 1u << 1);
-  s->src_a[0].rows[8][3] = src_of_fp32(bits_of(-1.5f));
+  const ref::Style style;
+  kernels().slice_a(slices, s->src_a[0], 16, style, false);
+  EXPECT_TRUE(slices.hold(s->src_a[0], 16, style.word_a()));
+  EXPECT_FALSE(slices.hold(s->src_a[0], 0, style.word_a()));
+  EXPECT_FALSE(slices.hold(s->src_a[0], 16, ref::Style{.half = true}.word_a()));
+  s->src_a[0].rows[25][3] = src_of_fp32(bits_of(-1.5f));
   s->src_a[0].touch();
-  refresh_avx2(slices, s->src_a[0], 8, {}, false);
-  EXPECT_EQ(slices.slice[8][3], -2 * 0x18);
-  EXPECT_EQ(slices.exponent[8][3], 127);
+  EXPECT_FALSE(slices.hold(s->src_a[0], 16, style.word_a()));
+  kernels().slice_a(slices, s->src_a[0], 16, style, false);
+  EXPECT_EQ(slices.slice[9][3][1], -2 * 0x18);
+  EXPECT_EQ(slices.exponent[9][3][1], 127);
 }
 
 }  // namespace
