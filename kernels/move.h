@@ -166,6 +166,23 @@ inline void copy_box(u32 src, u32 dst, u32 pages) {
   }
 }
 
+// Every element becomes its number in row-major order.
+template <Core core, class Dst>
+inline void iota(u32 dst, u32 pages) {
+  Mover<core> mover;
+  const u32 image = Mover<core>::kScratch;
+  for (auto item = Mover<core>::begin(pages); item != Items::End{}; ++item) {
+    const u32 page = *item, col0 = page % Dst::kTileCols * 32, rest = page / Dst::kTileCols;
+    const u32 row0 = rest % Dst::kTileRows * Dst::kPageRows, first = rest / Dst::kTileRows * Dst::kRows * Dst::kCols;
+    clear_words(image, Dst::kPageBytes);
+    for (u32 row = row0; row < least(row0 + Dst::kPageRows, Dst::kRows); ++row) {
+      for (u32 col = col0; col < least(col0 + 32, Dst::kCols); ++col)
+        reg(image + Dst::offset(row - row0, col - col0)) = first + row * Dst::kCols + col;
+    }
+    mover.write(dst, page, Dst::kPageBytes, 0, image, Dst::kPageBytes);
+  }
+}
+
 // One index of an int32 row tensor; its page is read when it is another than last time.
 template <Core core>
 class Indices {

@@ -15,17 +15,20 @@ inline void for_chunks(Body body) {
   reset_counters();
 }
 
+// Words of Dst as they are, whatever they mean: the fp32 mode of SFPSTORE would take denormals away (SFPSTORE.md), and
+// with them small integers.
+inline constexpr u32 kWords = 4;
 template <u32 reg, u32 row>
 inline void load() {
-  issue<encode(SFPLOAD{.Addr = row, .AddrMod = kModeStay, .Mod0 = 3, .VD = reg})>();
+  issue<encode(SFPLOAD{.Addr = row, .AddrMod = kModeStay, .Mod0 = kWords, .VD = reg})>();
 }
 template <u32 reg, u32 row>
 inline void store() {
-  issue<encode(SFPSTORE{.Addr = row, .AddrMod = kModeStay, .Mod0 = 3, .VD = reg})>();
+  issue<encode(SFPSTORE{.Addr = row, .AddrMod = kModeStay, .Mod0 = kWords, .VD = reg})>();
 }
 template <u32 reg, u32 row>
 inline void store_next() {
-  issue<encode(SFPSTORE{.Addr = row, .AddrMod = kModeNext, .Mod0 = 3, .VD = reg})>();
+  issue<encode(SFPSTORE{.Addr = row, .AddrMod = kModeNext, .Mod0 = kWords, .VD = reg})>();
 }
 
 // First row of group g (four rows) of column half c, and how many groups a half has.
@@ -61,30 +64,23 @@ inline void settle() {
   });
 }
 
-enum class Fold { sum, max };
-
-// LReg0 = fold of LReg0 and LReg1; LReg1 is lost.
-template <Fold f>
-inline void fold() {
-  if constexpr (f == Fold::sum) {
-    add<0, 0, 1>();
-  } else {
-    nop();
-    swap_max<0, 1>();
-  }
-}
+// A fold makes LReg0 of LReg0 and LReg1; it may use LReg4 … 7, and LReg1 is lost.
 // Folds LReg0 over the eight lanes of each row, leaving the result in all of them.
-template <Fold f>
-inline void fold_lanes() {
+template <class Fold>
+[[gnu::always_inline]] inline void fold_lanes(Fold fold) {
   nop();
   rotate<1, 0>();
-  fold<f>();
+  fold();
   nop();
   rotate<1, 0>(), rotate<1, 1>();
-  fold<f>();
+  fold();
   nop();
   rotate<1, 0>(), rotate<1, 1>(), rotate<1, 1>(), rotate<1, 1>();
-  fold<f>();
+  fold();
+}
+// The word of LReg0's only lane that is not zero, in all lanes of its row.
+inline void spread_lanes() {
+  fold_lanes([] { issue<encode(SFPOR{.VD = 0, .VC = 1})>(); });
 }
 // Brings row 0 of LReg0 … 3 (rows k of LReg0 when all four are equal) side by side: LReg k holds row k of LReg0 in all
 // four rows.
@@ -108,47 +104,47 @@ template <u32 row, u32 rows>
 inline void spread_column() {
   unrolled<kGroups<rows>>([]<u32 g>() {
     load<0, row + group_row<rows>(g, 0)>();
-    fold_lanes<Fold::sum>();
+    spread_lanes();
     store_across<0, row, rows, g>();
   });
 }
 template <u32 row, u32 rows>
 inline void spread_value() {
   load<0, row>();
-  fold_lanes<Fold::sum>();
+  spread_lanes();
   if constexpr (rows > 8) spread_rows();
   unrolled<kGroups<rows>>([]<u32 g>() { store_across<0, row, rows, g>(); });
 }
 
 // Ends of reductions: the slot's columns (rows) folded into one, which then fills the slot.
-template <Fold f, u32 row, u32 rows>
-inline void finish_columns() {
-  unrolled<kGroups<rows>>([]<u32 g>() {
+template <u32 row, u32 rows, class Fold>
+inline void finish_columns(Fold fold) {
+  unrolled<kGroups<rows>>([&]<u32 g>() {
     load<0, row + group_row<rows>(g, 0)>();
     load<1, row + group_row<rows>(g, 0) + 2>();
-    fold<f>();
+    fold();
     load<1, row + group_row<rows>(g, 1)>();
-    fold<f>();
+    fold();
     load<1, row + group_row<rows>(g, 1) + 2>();
-    fold<f>();
-    fold_lanes<f>();
+    fold();
+    fold_lanes(fold);
     store_across<0, row, rows, g>();
   });
 }
-template <Fold f, u32 row, u32 rows>
-inline void finish_rows() {
-  unrolled<4>([]<u32 i>() {
+template <u32 row, u32 rows, class Fold>
+inline void finish_rows(Fold fold) {
+  unrolled<4>([&]<u32 i>() {
     load<0, row + group_row<rows>(0, i / 2) + 2 * (i % 2)>();
-    unrolled<kGroups<rows> - 1>([]<u32 g>() {
+    unrolled<kGroups<rows> - 1>([&]<u32 g>() {
       load<1, row + group_row<rows>(g + 1, i / 2) + 2 * (i % 2)>();
-      fold<f>();
+      fold();
     });
     spread_rows();
-    fold<f>();
+    fold();
     move<1, 2>();
-    fold<f>();
+    fold();
     move<1, 3>();
-    fold<f>();
+    fold();
     store_down<0, row, rows, i / 2, i % 2>();
   });
 }

@@ -21,8 +21,10 @@ LAYERS = {
     "src/firmware": (500, {"public", "isa", "chip", "noc", "firmware"}),
     "src/runtime": (700, {"public", "isa", "chip", "noc", "firmware", "runtime"}),
     "src/compiler": (4200, {"public", "isa", "compiler"}),
-    "src/tensor": (1300, {"public", "isa", "compiler", "tensor"}),
+    "src/tensor": (1900, {"public", "isa", "compiler", "tensor"}),
+    "src/nn": (500, {"public", "nn"}),
     "kernels": (1400, {"public", "isa", "kernels"}),
+    "kernels/sfpu": (2200, {"kernels"}),
     "src/models": (2500, {"public", "models"}),
     "src/cli": (800, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "models", "cli"}),
     "src/sim": (11500, {"bits", "isa", "sim"}),
@@ -54,9 +56,9 @@ def code_lines(path):
 
 
 def layer_files(folder):
-    """Files of a layer; include/baretile leaves out isa/, which has a budget of its own."""
-    files = sources(folder)
-    return [p for p in files if "isa" not in p.parts] if folder == "include/baretile" else files
+    """Files of a layer, without those of layers inside it (include/baretile/isa, kernels/sfpu)."""
+    inner = [ROOT / other for other in LAYERS if other.startswith(folder + "/")]
+    return [p for p in sources(folder) if not any(i in p.parents for i in inner)]
 
 
 def layer_of_include(name):

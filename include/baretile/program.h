@@ -9,8 +9,11 @@
 
 namespace baretile {
 
-enum class DType : u8 { bf16, fp32, int32 };
-constexpr u32 dtype_bytes(DType t) { return t == DType::bf16 ? 2 : 4; }
+// In the order of promotion: two operands meet in the later one. boolean is stored as bf16 0 and 1.
+enum class DType : u8 { boolean, uint32, int32, bf16, fp32 };
+constexpr bool is_integer(DType t) { return t == DType::uint32 || t == DType::int32; }
+constexpr bool is_float(DType t) { return t >= DType::bf16; }
+constexpr u32 dtype_bytes(DType t) { return t == DType::boolean || t == DType::bf16 ? 2 : 4; }
 
 // How a matrix [rows, cols] is cut into pages. Leading dimensions repeat the matrix. Padding is zero in every stored page.
 enum class Tiling : u8 {

@@ -29,13 +29,20 @@ class Tensor {
   };
 
   Tensor() = default;
+  Tensor(double number);  // of shape [] and of no device; it takes shape and dtype from what it meets
   static Tensor of(Runtime& runtime, std::initializer_list<Nested> rows, DType dtype = DType::fp32);
   // Row-major values. bf16 rounds to nearest even.
   static Tensor from_host(Runtime& runtime, std::span<const float> values, Shape shape, DType dtype = DType::fp32);
-  static Tensor from_host(Runtime& runtime, std::span<const i32> values, Shape shape);     // int32: indices
+  static Tensor from_host(Runtime& runtime, std::span<const i32> values, Shape shape);
+  static Tensor from_host(Runtime& runtime, std::span<const u32> values, Shape shape);
+  static Tensor from_host(Runtime& runtime, std::span<const bool> values, Shape shape);
   static Tensor from_host_bf16(Runtime& runtime, std::span<const u16> bits, Shape shape);  // bf16 as stored in files
   static Tensor zeros(Runtime& runtime, Shape shape, DType dtype = DType::fp32);
-  static Tensor constant(float value);  // shape [], of no device until it meets a tensor that has one
+  static Tensor ones(Runtime& runtime, Shape shape, DType dtype = DType::fp32);
+  static Tensor full(Runtime& runtime, Shape shape, double value, DType dtype = DType::fp32);
+  static Tensor arange(Runtime& runtime, double first, double end, double step = 1, DType dtype = DType::int32);
+  static Tensor linspace(Runtime& runtime, double first, double last, i64 count, DType dtype = DType::fp32);
+  static Tensor eye(Runtime& runtime, i64 rows, i64 cols, DType dtype = DType::fp32);
   // Shape and dtype without a value: a graph of these can be compiled and shown, not run.
   static Tensor placeholder(Shape shape, DType dtype = DType::fp32);
 
@@ -43,29 +50,44 @@ class Tensor {
   const Shape& shape() const;
   DType dtype() const;
   size_t rank() const { return shape().size(); }
+  Runtime* runtime() const;  // where it lies; null for numbers and placeholders
   i64 size(i64 axis) const;  // negative axes count from the last
 
-  std::vector<float> to_host() const;
+  std::vector<float> to_host() const;  // of bf16, fp32 and boolean
   std::vector<i32> to_host_int32() const;
+  std::vector<u32> to_host_uint32() const;
   Tensor& realize();
 
   Tensor reshape(Shape shape) const;  // one extent may be -1
   Tensor permute(std::vector<i64> axes) const;
   Tensor transpose() const;  // of the last two axes
-  Tensor slice(i64 axis, i64 first, i64 end) const;
+  // Elements first, first + step, … before end (after it, when step is negative); negative numbers count from the end.
+  Tensor slice(i64 axis, i64 first, i64 end, i64 step = 1) const;
+  std::vector<Tensor> split(i64 axis, const std::vector<i64>& extents) const;
+  Tensor squeeze(i64 axis) const;    // without an axis of extent 1
+  Tensor unsqueeze(i64 axis) const;  // with a new one
+  Tensor pad(i64 axis, i64 before, i64 after, double value = 0) const;
+  Tensor repeat(i64 axis, i64 times) const;                  // the whole axis, end to end
+  Tensor index_select(i64 axis, const Tensor& index) const;  // int32 of one axis
   Tensor flip(i64 axis) const;
   Tensor expand(Shape shape) const;
-  Tensor cast(DType dtype) const;
+  Tensor cast(DType dtype) const;  // to integers toward zero, as far as they reach; to boolean: whether not zero
+
+  Tensor detach() const;  // the same value, through which no gradient flows; see autograd.h
 
   // this[b, index[r], :] = values[b, r, :] in place. Tensors computed from the old value keep it. The write happens
   // when this tensor, or one computed from it, is realized.
   void assign_rows(const Tensor& index, const Tensor& values);
+  // A box along one axis gets new values, from index `first` on; tensors computed from the old value keep it.
+  void assign(i64 axis, i64 first, const Tensor& values);
 
   const std::shared_ptr<Expr>& expr() const { return expr_; }
+  bool detached() const { return detached_; }
   explicit Tensor(std::shared_ptr<Expr> expr) : expr_(std::move(expr)) {}
 
  private:
   std::shared_ptr<Expr> expr_;
+  bool detached_ = false;
 };
 
 // Computes all of them in one Program.
@@ -75,26 +97,27 @@ inline void realize(std::initializer_list<Tensor> tensors) { realize(std::span(t
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 std::string to_string(const Tensor& tensor);
 
-// Element by element, with NumPy's broadcasting. A result is fp32 if an operand is, else bf16.
+// Element by element, with NumPy's broadcasting. Operands of several dtypes become the latest of boolean, uint32,
+// int32, bf16, fp32; a number takes the others' dtype, or makes them fp32 where that cannot hold it.
 #define UNARY(name, ...) Tensor name(const Tensor& x);
-#define BINARY(name, ...)                        \
-  Tensor name(const Tensor& x, const Tensor& y); \
-  Tensor name(const Tensor& x, float y);         \
-  Tensor name(float x, const Tensor& y);
-// Along one axis, which remains with extent 1 when keepdims is set.
-#define REDUCE(name, ...) Tensor name(const Tensor& x, i64 axis, bool keepdims = false);
+#define BINARY(name, ...) Tensor name(const Tensor& x, const Tensor& y);
+#define TERNARY(name, ...) Tensor name(const Tensor& x, const Tensor& y, const Tensor& z);
+// Along one axis, several or all; they remain with extent 1 when keepdims is set. Floats are summed in fp32; booleans
+// count as int32.
+#define REDUCE(name, ...)                                                            \
+  Tensor name(const Tensor& x, i64 axis, bool keepdims = false);                     \
+  Tensor name(const Tensor& x, const std::vector<i64>& axes, bool keepdims = false); \
+  Tensor name(const Tensor& x);
 #include "baretile/ops.def"
 
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 inline Tensor operator+(const Tensor& x, const Tensor& y) { return add(x, y); }
 inline Tensor operator-(const Tensor& x, const Tensor& y) { return sub(x, y); }
 inline Tensor operator*(const Tensor& x, const Tensor& y) { return mul(x, y); }
-inline Tensor operator+(const Tensor& x, float y) { return add(x, y); }
-inline Tensor operator-(const Tensor& x, float y) { return sub(x, y); }
-inline Tensor operator*(const Tensor& x, float y) { return mul(x, y); }
-inline Tensor operator+(float x, const Tensor& y) { return add(x, y); }
-inline Tensor operator-(float x, const Tensor& y) { return sub(x, y); }
-inline Tensor operator*(float x, const Tensor& y) { return mul(x, y); }
+inline Tensor operator<(const Tensor& x, const Tensor& y) { return less(x, y); }
+inline Tensor operator<=(const Tensor& x, const Tensor& y) { return less_equal(x, y); }
+inline Tensor operator>(const Tensor& x, const Tensor& y) { return greater(x, y); }
+inline Tensor operator>=(const Tensor& x, const Tensor& y) { return greater_equal(x, y); }
 
 // Over the last two axes; leading axes broadcast. fp32 if an operand is, else bf16; always accumulated in 32 bits. An
 // fp32 left operand of bf16 weights keeps 14 significant bits, fp32 by fp32 keeps 11 (tf32). Two phases of bf16 by bf16
@@ -106,8 +129,46 @@ inline Tensor concat(std::initializer_list<Tensor> tensors, i64 axis) {
   return concat(std::span(tensors.begin(), tensors.size()), axis);
 }
 
+Tensor stack(std::span<const Tensor> tensors, i64 axis);  // along a new axis
+inline Tensor stack(std::initializer_list<Tensor> tensors, i64 axis) {
+  return stack(std::span(tensors.begin(), tensors.size()), axis);
+}
+Tensor outer(const Tensor& x, const Tensor& y);  // [n], [m] -> [n, m]
+// Sums of products by NumPy's notation with an arrow: einsum("bij,bjk->bik", {x, y}); one or two operands, no repeated
+// letter within one.
+Tensor einsum(const std::string& formula, const std::vector<Tensor>& operands);
+
 // Composites.
-Tensor silu(const Tensor& x);  // x / (1 + e^-x)
+Tensor sigmoid(const Tensor& x);
+Tensor softplus(const Tensor& x);  // log(1 + e^x)
+Tensor leaky_relu(const Tensor& x, double slope = 0.01);
+Tensor gelu(const Tensor& x);       // x Φ(x)
+Tensor gelu_tanh(const Tensor& x);  // its approximation by tanh
+Tensor clamp(const Tensor& x, double low, double high);
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
+Tensor tril(const Tensor& x, i64 diagonal = 0);  // zero above a diagonal of the last two axes
+Tensor triu(const Tensor& x, i64 diagonal = 0);  // zero below it
+Tensor one_hot(const Tensor& index, i64 classes, DType dtype = DType::fp32);  // a new last axis
+Tensor any(const Tensor& x, i64 axis, bool keepdims = false);
+Tensor all(const Tensor& x, i64 axis, bool keepdims = false);
+Tensor var(const Tensor& x, i64 axis, bool keepdims = false, i64 correction = 0);
+Tensor logsumexp(const Tensor& x, i64 axis, bool keepdims = false);
+Tensor cumsum(const Tensor& x, i64 axis);  // in log2(extent) steps
+// int32; the first of equal ones, a NaN before all others.
+Tensor argmax(const Tensor& x, i64 axis, bool keepdims = false);
+Tensor argmin(const Tensor& x, i64 axis, bool keepdims = false);
+// Along the last axis, by counting the smaller ones of every element: work grows with the square of the extent. Stable;
+// NaNs are not ordered.
+Tensor argsort(const Tensor& x, bool descending = false);
+struct TopK {
+  Tensor values, indices;
+};
+TopK topk(const Tensor& x, i64 count);  // the largest of the last axis, the largest first
+// x[…, index[…, k]] over the last axis, zero beyond it; x and index agree in the other axes. Work grows with the
+// product of both extents.
+Tensor gather(const Tensor& x, const Tensor& index);
+Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& values);  // x[…, index[…, k]] += values[…, k]
+Tensor silu(const Tensor& x);                                                    // x / (1 + e^-x)
 Tensor mean(const Tensor& x, i64 axis, bool keepdims = false);
 Tensor softmax(const Tensor& x, i64 axis = -1);
 Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon = 1e-5f);  // over the last axis

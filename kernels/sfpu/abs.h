@@ -3,7 +3,7 @@
 
 namespace baretile::kernel::sfpu {
 
-// Exact. D may be an operand.
+// Exact. D may be an operand. Zero stays zero.
 template <u32 D, u32 A>
 inline void abs() {
   magnitude<D, A>();

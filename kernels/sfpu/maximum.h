@@ -3,11 +3,12 @@
 
 namespace baretile::kernel::sfpu {
 
-// Exact; in the total order -NaN < -inf < … < -0 < +0 < … < inf < NaN.
+// Exact; a NaN of either gives NaN, -0 is 0. D may be an operand. Zero stays zero.
 template <u32 D, u32 A, u32 B, u32 T>
 inline void maximum() {
-  move<D, A>();
-  move<T, B>();
+  kernel::add<T, B, kZero>();  // makes a NaN positive, and so the largest
+  kernel::add<D, A, kZero>();
+  nop();
   swap_max<D, T>();
 }
 

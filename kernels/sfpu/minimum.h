@@ -3,12 +3,15 @@
 
 namespace baretile::kernel::sfpu {
 
-// Exact; in the total order -NaN < -inf < … < -0 < +0 < … < inf < NaN.
+// Exact; a NaN of either gives NaN, -0 is 0. Minus the maximum of both turned over.
+// D may be an operand. Zero stays zero.
 template <u32 D, u32 A, u32 B, u32 T>
 inline void minimum() {
-  move<D, A>();
-  move<T, B>();
-  swap_min<D, T>();
+  subtract<T, kZero, B>();
+  subtract<D, kZero, A>();
+  nop();
+  swap_max<D, T>();
+  subtract<D, kZero, D>();
 }
 
 }  // namespace baretile::kernel::sfpu

@@ -3,9 +3,9 @@
 
 namespace baretile::kernel::sfpu {
 
-// 2 ulp; 0 gives inf with its sign, inf gives 0, |x| >= 2^126 gives 0.
+// 1.5 ulp; 0 gives inf with its sign, inf gives 0, |x| >= 2^126 gives 0.
 // A 7-bit first guess and two Newton steps y (1 + (1 - x y)). Where x y is inf * 0 the guess already is the answer.
-template <u32 D, u32 A, u32 T>
+template <u32 D, u32 A, u32 T, u32 S>
 inline void reciprocal() {
   issue<encode(SFPARECIP{.VD = D, .VC = A})>();
   multiply_add<T, A, D, kOne, true>();
@@ -16,10 +16,7 @@ inline void reciprocal() {
   kernel::add<T, T, kOne>();
   multiply<D, D, T>();
   all_lanes();
-  load_bits<T, kInfinity>();
-  only_where_greater<A, T>();
-  load_bits<D, kNaN>();
-  all_lanes();
+  keep_nan<D, A, T, S>();
 }
 
 }  // namespace baretile::kernel::sfpu

@@ -33,7 +33,7 @@ inline void root_limits() {
   load_bits<D, at_infinity>();
   all_lanes();
 }
-// 2 ulp; 0 and -0 give inf, inf gives 0, negative values give NaN.
+// 1.2 ulp; 0 and -0 give inf, inf gives 0, negative values give NaN.
 template <u32 D, u32 A, u32 T>
 inline void rsqrt() {
   rsqrt_of_normal<D, A, T>();

@@ -4,7 +4,7 @@
 namespace baretile::kernel::sfpu {
 
 // The value rounded to 7 significant bits, ties away from zero: what the matrix unit takes of SrcB in its first two
-// phases.
+// phases. Zero stays zero.
 template <u32 D, u32 A, u32 T>
 inline void split_high() {
   load_bits<D, 0x00010000>();

@@ -3,7 +3,7 @@
 
 namespace baretile::kernel::sfpu {
 
-// What split_high (B) leaves of the value (A), rounded to 7 significant bits.
+// What split_high (B) leaves of the value (A), rounded to 7 significant bits. Zero stays zero.
 template <u32 D, u32 A, u32 B, u32 T>
 inline void split_low() {
   subtract<D, A, B>();

@@ -3,8 +3,8 @@
 
 namespace baretile::kernel::sfpu {
 
-// 1 ulp; 0 and -0 give 0, inf gives inf, negative values give NaN.
-// s = x y with y near 1 / sqrt(x), then s += (x - s s) y / 2.
+// 1.8 ulp; 0 and -0 give 0, inf gives inf, negative values give NaN.
+// s = x y with y near 1 / sqrt(x), then s += (x - s s) y / 2. Zero stays zero.
 template <u32 D, u32 A, u32 T, u32 S>
 inline void sqrt() {
   rsqrt_of_normal<D, A, T>();

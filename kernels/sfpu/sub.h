@@ -3,7 +3,7 @@
 
 namespace baretile::kernel::sfpu {
 
-// 0.5 ulp. D may be an operand.
+// 0.5 ulp. D may be an operand. Zero stays zero.
 template <u32 D, u32 A, u32 B>
 inline void sub() {
   subtract<D, A, B>();

@@ -42,11 +42,12 @@ enum class StepKind : u8 { load, constant, contraction, op, reduce };
 
 struct Step {
   StepKind kind = StepKind::op;
-  std::string op;             // op: name of kernels/sfpu/<op>.h; reduce: "sum", "max"
+  std::string op;             // op: name of kernels/sfpu/<op>.h; reduce: that of its fold, whose identity is `value`
   std::vector<u32> inputs;    // earlier steps
   Access access;              // load
   Contraction contraction;
-  float value = 0;            // constant
+  double value = 0;           // constant, reduce
+  bool integer = false;       // `value` is a 32-bit word rather than fp32
 };
 
 struct Output {
@@ -71,6 +72,7 @@ struct MoveKernel {
     gather_rows,   // dst[r, :] = src[index[r], :]
     scatter_rows,  // dst[b, index[r], :] = src[b, r, :], in place, for each b; sizes is {batch, rows, cols} of what is written,
                    // and src[b, r, c] lies at src_offset + b * src_strides[0] + r * src_strides[1] + c * src_strides[2]
+    iota,          // dst[d] = d in row-major order; src is dst
     copy,          // dst[d] = src[offset + Σ index_i(d) * stride_i] over elements: any reshape, transpose, slice, concat piece
   } kind = Kind::copy;
   u32 src = 0, dst = 0, index = 0;              // kernel-local buffers; index: int32, Tiling::row pages [1, n]

@@ -68,6 +68,9 @@ void print(Out out, const MoveKernel& m) {
       fmt::format_to(out, "  scatter rows @{}[@{}] = @{} box {} from {} strides {}\n", m.dst, m.index, m.src, m.sizes,
                      m.src_offset, m.src_strides);
       return;
+    case MoveKernel::Kind::iota:
+      fmt::format_to(out, "  iota @{}\n", m.dst);
+      return;
     case MoveKernel::Kind::copy:
       fmt::format_to(out, "  copy @{} = @{} box {} from {} strides {} to {} strides {}{}\n", m.dst, m.src, m.sizes,
                      m.src_offset, m.src_strides, m.dst_offset, m.dst_strides, m.clear ? ", rest zero" : "");

@@ -95,13 +95,18 @@ Capture capture(std::span<const Tensor> tensors) {
 }
 
 Expr::~Expr() {
-  std::vector<std::shared_ptr<Expr>> pending = std::move(inputs);
+  std::vector<std::shared_ptr<Expr>> pending;
+  auto take = [&](Expr& expr) {
+    std::move(expr.inputs.begin(), expr.inputs.end(), std::back_inserter(pending));
+    expr.inputs.clear();
+    if (expr.custom) std::move(expr.custom->inputs.begin(), expr.custom->inputs.end(), std::back_inserter(pending));
+    expr.custom.reset();
+  };
+  take(*this);
   while (!pending.empty()) {
     std::shared_ptr<Expr> expr = std::move(pending.back());
     pending.pop_back();
-    if (expr.use_count() != 1) continue;
-    for (auto& input : expr->inputs) pending.push_back(std::move(input));
-    expr->inputs.clear();
+    if (expr.use_count() == 1) take(*expr);
   }
 }
 

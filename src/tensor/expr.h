@@ -4,19 +4,31 @@
 #include <span>
 #include <vector>
 
+#include "baretile/autograd.h"
 #include "baretile/runtime.h"
 #include "baretile/tensor.h"
 #include "compiler/graph/graph.h"
 
 namespace baretile {
 
+// A gradient that the caller gave, for other expressions than the node's own inputs; null where it is detached.
+struct CustomGradient {
+  std::vector<std::shared_ptr<Expr>> inputs;
+  GradientFunction gradient;
+};
+
 struct Expr {
   compiler::Node node;  // its inputs are the members `inputs`
   std::vector<std::shared_ptr<Expr>> inputs;
+  std::vector<u32> detached;  // the inputs to which no gradient flows
+  std::unique_ptr<CustomGradient> custom;
   Runtime* runtime = nullptr;
   DeviceBuffer storage;  // of an external, in the default tiling
   ~Expr();               // without recursion: chains grow long
 };
+
+Tensor iota(Runtime* runtime, i64 count, DType dtype = DType::int32);
+Tensor filled(Runtime* runtime, Shape shape, double value, DType dtype);
 
 // The graph under some tensors. Writes in place that it contains are outputs of their own, after the wanted ones.
 struct Capture {

@@ -66,7 +66,7 @@ void decode_as(const PageFormat& f, std::span<const std::byte> pages, u64 first_
 }  // namespace
 
 void PageFormat::encode(std::span<const float> values, u64 first_page, std::span<std::byte> pages) const {
-  if (dtype == DType::bf16) return encode_as<u16>(*this, values, first_page, pages, bf16_from_float);
+  if (dtype_bytes(dtype) == 2) return encode_as<u16>(*this, values, first_page, pages, bf16_from_float);
   encode_as<float>(*this, values, first_page, pages, [](float v) { return v; });
 }
 
@@ -74,17 +74,25 @@ void PageFormat::encode(std::span<const i32> values, u64 first_page, std::span<s
   encode_as<i32>(*this, values, first_page, pages, [](i32 v) { return v; });
 }
 
+void PageFormat::encode(std::span<const u32> values, u64 first_page, std::span<std::byte> pages) const {
+  encode_as<u32>(*this, values, first_page, pages, [](u32 v) { return v; });
+}
+
 void PageFormat::encode_bf16(std::span<const u16> bits, u64 first_page, std::span<std::byte> pages) const {
   encode_as<u16>(*this, bits, first_page, pages, [](u16 v) { return v; });
 }
 
 void PageFormat::decode(std::span<const std::byte> pages, u64 first_page, std::span<float> values) const {
-  if (dtype == DType::bf16) return decode_as<u16>(*this, pages, first_page, values, float_from_bf16);
+  if (dtype_bytes(dtype) == 2) return decode_as<u16>(*this, pages, first_page, values, float_from_bf16);
   decode_as<float>(*this, pages, first_page, values, [](float v) { return v; });
 }
 
 void PageFormat::decode(std::span<const std::byte> pages, u64 first_page, std::span<i32> values) const {
   decode_as<i32>(*this, pages, first_page, values, [](i32 v) { return v; });
+}
+
+void PageFormat::decode(std::span<const std::byte> pages, u64 first_page, std::span<u32> values) const {
+  decode_as<u32>(*this, pages, first_page, values, [](u32 v) { return v; });
 }
 
 }  // namespace baretile

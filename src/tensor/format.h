@@ -26,9 +26,11 @@ struct PageFormat {
   // `pages` is a whole number of pages from `first_page` on; `values` are all of the tensor, row-major.
   void encode(std::span<const float> values, u64 first_page, std::span<std::byte> pages) const;
   void encode(std::span<const i32> values, u64 first_page, std::span<std::byte> pages) const;
+  void encode(std::span<const u32> values, u64 first_page, std::span<std::byte> pages) const;
   void encode_bf16(std::span<const u16> bits, u64 first_page, std::span<std::byte> pages) const;
   void decode(std::span<const std::byte> pages, u64 first_page, std::span<float> values) const;
   void decode(std::span<const std::byte> pages, u64 first_page, std::span<i32> values) const;
+  void decode(std::span<const std::byte> pages, u64 first_page, std::span<u32> values) const;
 };
 
 }  // namespace baretile

@@ -34,11 +34,11 @@ void for_chunks(const PageFormat& format, Chunk chunk) {
   }
 }
 
-template <typename Encode>
-Tensor upload(Runtime& runtime, size_t values, Shape shape, DType dtype, Encode encode) {
+template <typename Value, typename Encode>
+Tensor upload(Runtime& runtime, std::span<const Value> values, Shape shape, DType dtype, Encode encode) {
   compiler::check_extents("tensor", shape);
-  if (i64(values) != compiler::element_count(shape)) {
-    throw UsageError(fmt::format("tensor: {} values for shape {}, which has {} elements.", values,
+  if (i64(values.size()) != compiler::element_count(shape)) {
+    throw UsageError(fmt::format("tensor: {} values for shape {}, which has {} elements.", values.size(),
                                  compiler::to_string(shape), compiler::element_count(shape)));
   }
   auto expr = stored(runtime, std::move(shape), dtype);
@@ -48,6 +48,13 @@ Tensor upload(Runtime& runtime, size_t values, Shape shape, DType dtype, Encode 
     runtime.write_pages(expr->storage, page, bytes);
   });
   return Tensor(std::move(expr));
+}
+
+template <typename Value>
+Tensor upload(Runtime& runtime, std::span<const Value> values, Shape shape, DType dtype) {
+  return upload(
+      runtime, values, std::move(shape), dtype,
+      [&](const PageFormat& format, u64 page, std::span<std::byte> bytes) { format.encode(values, page, bytes); });
 }
 
 template <typename Value>
@@ -82,7 +89,11 @@ void flatten(const Tensor::Nested& nested, size_t depth, Shape& shape, std::vect
 template <typename Value>
 void print(std::string& out, const Shape& shape, size_t axis, const Value*& next) {
   if (axis == shape.size()) {
-    out += fmt::format("{:.6g}", double(*next++));
+    if constexpr (std::is_integral_v<Value>) {
+      out += fmt::format("{}", *next++);
+    } else {
+      out += fmt::format("{:.6g}", *next++);
+    }
     return;
   }
   out += '[';
@@ -99,30 +110,42 @@ Tensor Tensor::of(Runtime& runtime, std::initializer_list<Nested> rows, DType dt
   Shape shape;
   std::vector<double> values;
   flatten(Nested(rows), 0, shape, values);
-  if (dtype != DType::int32) return from_host(runtime, std::vector<float>(values.begin(), values.end()), shape, dtype);
+  if (!is_integer(dtype)) return from_host(runtime, std::vector<float>(values.begin(), values.end()), shape, dtype);
+  const double least = dtype == DType::int32 ? INT32_MIN : 0, most = dtype == DType::int32 ? INT32_MAX : UINT32_MAX;
   for (double value : values) {
-    if (!(value >= INT32_MIN && value <= INT32_MAX && std::trunc(value) == value))
-      throw UsageError(fmt::format("tensor: {} is no int32; give whole numbers, or another dtype.", value));
+    if (!(value >= least && value <= most && std::trunc(value) == value))
+      throw UsageError(
+          fmt::format("tensor: {} is no {}; give whole numbers, or another dtype.", value, compiler::to_string(dtype)));
   }
+  if (dtype == DType::uint32) return from_host(runtime, std::vector<u32>(values.begin(), values.end()), shape);
   return from_host(runtime, std::vector<i32>(values.begin(), values.end()), shape);
 }
 
 Tensor Tensor::from_host(Runtime& runtime, std::span<const float> values, Shape shape, DType dtype) {
-  if (dtype == DType::int32) throw UsageError("tensor: floats for an int32 tensor; give int32 values.");
-  return upload(
-      runtime, values.size(), std::move(shape), dtype,
-      [&](const PageFormat& format, u64 page, std::span<std::byte> bytes) { format.encode(values, page, bytes); });
+  if (is_integer(dtype))
+    throw UsageError(
+        fmt::format("tensor: floats for a tensor of {}; give values of that type.", compiler::to_string(dtype)));
+  if (dtype != DType::boolean) return upload(runtime, values, std::move(shape), dtype);
+  std::vector<float> truth(values.size());
+  std::transform(values.begin(), values.end(), truth.begin(), [](float v) { return float(v != 0); });
+  return upload(runtime, std::span<const float>(truth), std::move(shape), dtype);
 }
 
 Tensor Tensor::from_host(Runtime& runtime, std::span<const i32> values, Shape shape) {
-  return upload(
-      runtime, values.size(), std::move(shape), DType::int32,
-      [&](const PageFormat& format, u64 page, std::span<std::byte> bytes) { format.encode(values, page, bytes); });
+  return upload(runtime, values, std::move(shape), DType::int32);
+}
+
+Tensor Tensor::from_host(Runtime& runtime, std::span<const u32> values, Shape shape) {
+  return upload(runtime, values, std::move(shape), DType::uint32);
+}
+
+Tensor Tensor::from_host(Runtime& runtime, std::span<const bool> values, Shape shape) {
+  return from_host(runtime, std::vector<float>(values.begin(), values.end()), std::move(shape), DType::boolean);
 }
 
 Tensor Tensor::from_host_bf16(Runtime& runtime, std::span<const u16> bits, Shape shape) {
   return upload(
-      runtime, bits.size(), std::move(shape), DType::bf16,
+      runtime, bits, std::move(shape), DType::bf16,
       [&](const PageFormat& format, u64 page, std::span<std::byte> bytes) { format.encode_bf16(bits, page, bytes); });
 }
 
@@ -133,16 +156,29 @@ Tensor Tensor::zeros(Runtime& runtime, Shape shape, DType dtype) {
   return Tensor(std::move(expr));
 }
 
+namespace {
+
+void check_dtype(const char* call, const Tensor& tensor, bool fits) {
+  if (!fits)
+    throw UsageError(fmt::format("{}: {} is {}; use to_host for floats and booleans, to_host_int32 and to_host_uint32.",
+                                 call, compiler::to_string(tensor.shape()), compiler::to_string(tensor.dtype())));
+}
+
+}  // namespace
+
 std::vector<float> Tensor::to_host() const {
-  if (dtype() == DType::int32)
-    throw UsageError(fmt::format("to_host: {} is int32; use to_host_int32.", compiler::to_string(shape())));
+  check_dtype("to_host", *this, !is_integer(dtype()));
   return download<float>(*this);
 }
 
 std::vector<i32> Tensor::to_host_int32() const {
-  if (dtype() != DType::int32)
-    throw UsageError(fmt::format("to_host_int32: {} holds floats; use to_host.", compiler::to_string(shape())));
+  check_dtype("to_host_int32", *this, dtype() == DType::int32);
   return download<i32>(*this);
+}
+
+std::vector<u32> Tensor::to_host_uint32() const {
+  check_dtype("to_host_uint32", *this, dtype() == DType::uint32);
+  return download<u32>(*this);
 }
 
 std::string to_string(const Tensor& tensor) {
@@ -151,10 +187,15 @@ std::string to_string(const Tensor& tensor) {
     auto next = values.data();
     print(out, tensor.shape(), 0, next);
   };
-  if (tensor.dtype() == DType::int32) {
-    show(tensor.to_host_int32());
-  } else {
-    show(tensor.to_host());
+  switch (tensor.dtype()) {
+    case DType::int32:
+      show(tensor.to_host_int32());
+      break;
+    case DType::uint32:
+      show(tensor.to_host_uint32());
+      break;
+    default:
+      show(tensor.to_host());
   }
   return out;
 }

@@ -88,6 +88,8 @@ void realize(std::span<const Tensor> tensors) {
     expr.storage = slot < inputs ? std::move(captured.externals[slot]->storage) : std::move(made[i]);
     expr.node = {compiler::Op::external, expr.node.dtype, expr.node.shape, {}, {}, 0};
     expr.inputs.clear();  // a KV cache must not hold every past step
+    expr.detached.clear();
+    expr.custom.reset();
   }
 }
 

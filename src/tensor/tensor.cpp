@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "compiler/graph/shape.h"
 #include "tensor/expr.h"
@@ -10,6 +12,7 @@
 namespace baretile {
 
 using compiler::info;
+using compiler::Kind;
 using compiler::Node;
 using compiler::Op;
 
@@ -25,46 +28,104 @@ Tensor make(Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::ve
           "{}: the tensors lie on two devices; bring one to the other with to_host and from_host.", info(op).name));
     }
     if (runtime) expr->runtime = runtime;
+    if (input.detached() || NoGrad::active()) expr->detached.push_back(u32(expr->inputs.size()));
     expr->inputs.push_back(input.expr());
   }
   return Tensor(std::move(expr));
 }
 
-// A tensor with a value or a recipe, of a dtype that arithmetic takes.
-const Tensor& checked(const char* op, const Tensor& x, bool arithmetic = true) {
+// A tensor with a value or a recipe.
+const Tensor& checked(const char* op, const Tensor& x) {
   if (!x) throw UsageError(fmt::format("{}: the tensor is empty; give it a value first.", op));
-  if (arithmetic && x.dtype() == DType::int32) {
-    throw UsageError(fmt::format("{}: int32 {} is for indices; arithmetic takes bf16 and fp32.", op,
-                                 compiler::to_string(x.shape())));
-  }
   return x;
 }
 
-DType joint_dtype(const Tensor& x, const Tensor& y) {
-  return x.dtype() == DType::fp32 || y.dtype() == DType::fp32 ? DType::fp32 : DType::bf16;
+DType joint_dtype(const Tensor& x, const Tensor& y) { return std::max(x.dtype(), y.dtype()); }
+
+// A plain number: it takes the dtype of what it meets.
+bool is_number(const Tensor& x) {
+  return x.expr()->node.op == Op::constant && x.rank() == 0 && x.expr()->runtime == nullptr;
 }
 
-Tensor unary(Op op, const Tensor& x) { return make(op, checked(info(op).name, x).dtype(), x.shape(), {x}); }
-
-Tensor binary(Op op, const Tensor& x, const Tensor& y) {
-  checked(info(op).name, x);
-  checked(info(op).name, y);
-  Shape shape = compiler::broadcast_shape(info(op).name, x.shape(), y.shape());
-  return make(op, joint_dtype(x, y), shape, {x.expand(shape), y.expand(shape)});
+bool holds(DType dtype, double value) {
+  if (is_float(dtype)) return true;
+  if (std::trunc(value) != value) return false;
+  return dtype == DType::boolean  ? value == 0 || value == 1
+         : dtype == DType::uint32 ? value >= 0 && value <= UINT32_MAX
+                                  : value >= INT32_MIN && value <= INT32_MAX;
 }
 
-// A number takes the other operand's shape and dtype.
-Tensor number(float value, const Tensor& like) {
-  Tensor tensor = Tensor::constant(value);
-  if (like) {
-    tensor.expr()->node.dtype = like.dtype();
-    tensor.expr()->node.shape = like.shape();
+// What operands meet in, before the operation's own wishes.
+DType meeting(std::span<const Tensor> operands) {
+  DType dtype = DType::boolean;
+  bool any = false;
+  for (const Tensor& x : operands) {
+    if (is_number(x)) continue;
+    dtype = std::max(dtype, x.dtype());
+    any = true;
   }
-  return tensor;
+  if (!any) return DType::fp32;
+  for (const Tensor& x : operands) {
+    if (!is_number(x)) continue;
+    const double value = x.expr()->node.value;
+    if (!holds(dtype, value)) dtype = dtype < DType::int32 && holds(DType::int32, value) ? DType::int32 : DType::fp32;
+  }
+  return dtype;
 }
 
-Tensor reduce(Op op, const Tensor& x, i64 axis, bool keepdims) {
-  checked(info(op).name, x);
+DType operand_dtype(Op op, DType meeting) {
+  switch (info(op).kind) {
+    case Kind::floats:
+    case Kind::test:
+      return is_float(meeting) ? meeting : DType::fp32;
+    case Kind::bits:
+    case Kind::signed_bits:
+      if (is_float(meeting))
+        throw UsageError(fmt::format("{}: {} has no bits to work on; cast to int32 or uint32.", info(op).name,
+                                     compiler::to_string(meeting)));
+      [[fallthrough]];
+    case Kind::ring:
+    case Kind::ordered:
+      return meeting == DType::boolean ? DType::int32 : meeting;
+    case Kind::logic:
+      return DType::boolean;
+    default:
+      return meeting;
+  }
+}
+
+Tensor as_operand(const Tensor& x, DType dtype, const Shape& shape) {
+  if (!is_number(x)) return x.cast(dtype).expand(shape);
+  Tensor number = make(Op::constant, dtype, shape, {});
+  number.expr()->node.value = x.expr()->node.value;
+  number.expr()->runtime = x.runtime();
+  if (dtype == DType::boolean) number.expr()->node.value = number.expr()->node.value != 0;
+  return number;
+}
+
+Tensor elementwise(Op op, std::vector<Tensor> operands) {
+  Shape shape;
+  for (const Tensor& x : operands)
+    shape = compiler::broadcast_shape(info(op).name, shape, checked(info(op).name, x).shape());
+  const bool choice = info(op).kind == Kind::choice;  // of the operands behind the condition
+  const DType dtype = operand_dtype(op, meeting(std::span(operands).subspan(choice)));
+  for (size_t i = 0; i < operands.size(); ++i)
+    operands[i] = as_operand(operands[i], choice && i == 0 ? DType::boolean : dtype, shape);
+  return make(op, compiler::gives_boolean(info(op).kind) ? DType::boolean : dtype, shape, std::move(operands));
+}
+
+// What the matrix unit and reductions take.
+Tensor as_float(const char* op, const Tensor& x) {
+  if (is_integer(checked(op, x).dtype()))
+    throw Unsupported(fmt::format("{}: {} {} is not there yet; cast to fp32.", op, compiler::to_string(x.dtype()),
+                                  compiler::to_string(x.shape())));
+  return x.dtype() == DType::boolean ? x.cast(DType::bf16) : x;
+}
+
+Tensor reduce(Op op, const Tensor& input, i64 axis, bool keepdims) {
+  checked(info(op).name, input);
+  const bool truth = input.dtype() == DType::boolean && info(op).kind == Kind::ordered;  // any, all
+  const Tensor x = truth ? input : input.cast(operand_dtype(op, input.dtype()));
   axis = i64(compiler::checked_axis(info(op).name, x.shape(), axis));
   const i64 rank = i64(x.rank());
   Shape kept = x.shape(), dropped = x.shape();
@@ -87,22 +148,57 @@ Tensor reduce(Op op, const Tensor& x, i64 axis, bool keepdims) {
   return out.reshape(keepdims ? kept : dropped);
 }
 
+std::vector<i64> every_axis(const Tensor& x) {
+  std::vector<i64> axes(x.rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+// From the last axis on, whose elements lie together.
+Tensor reduce_axes(Op op, const Tensor& x, const std::vector<i64>& axes, bool keepdims) {
+  Tensor out = checked(info(op).name, x);
+  std::vector<bool> wanted(x.rank());
+  for (i64 axis : axes) wanted[compiler::checked_axis(info(op).name, x.shape(), axis)] = true;
+  Shape shape;
+  for (size_t axis = x.rank(); axis-- > 0;) {
+    if (wanted[axis]) out = reduce(op, out, i64(axis), true);
+    if (!wanted[axis] || keepdims) shape.insert(shape.begin(), out.shape()[axis]);
+  }
+  return out.reshape(shape);
+}
+
 }  // namespace
 
 #define UNARY(name, ...) \
-  Tensor name(const Tensor& x) { return unary(Op::name, x); }
-#define BINARY(name, ...)                                                          \
-  Tensor name(const Tensor& x, const Tensor& y) { return binary(Op::name, x, y); } \
-  Tensor name(const Tensor& x, float y) { return name(x, number(y, x)); }          \
-  Tensor name(float x, const Tensor& y) { return name(number(x, y), y); }
-#define REDUCE(name, ...) \
-  Tensor name(const Tensor& x, i64 axis, bool keepdims) { return reduce(Op::name, x, axis, keepdims); }
+  Tensor name(const Tensor& x) { return elementwise(Op::name, {x}); }
+#define BINARY(name, ...) \
+  Tensor name(const Tensor& x, const Tensor& y) { return elementwise(Op::name, {x, y}); }
+#define TERNARY(name, ...) \
+  Tensor name(const Tensor& x, const Tensor& y, const Tensor& z) { return elementwise(Op::name, {x, y, z}); }
+#define REDUCE(name, ...)                                                                               \
+  Tensor name(const Tensor& x, i64 axis, bool keepdims) { return reduce(Op::name, x, axis, keepdims); } \
+  Tensor name(const Tensor& x, const std::vector<i64>& axes, bool keepdims) {                           \
+    return reduce_axes(Op::name, x, axes, keepdims);                                                    \
+  }                                                                                                     \
+  Tensor name(const Tensor& x) { return reduce_axes(Op::name, x, every_axis(x), false); }
 #include "baretile/ops.def"
 
-Tensor Tensor::constant(float value) {
-  Tensor tensor = make(Op::constant, DType::fp32, {}, {});
-  tensor.expr_->node.value = value;
-  return tensor;
+Tensor::Tensor(double number) : expr_(make(Op::constant, DType::fp32, {}, {}).expr_) { expr_->node.value = number; }
+
+Tensor iota(Runtime* runtime, i64 count, DType dtype) {
+  compiler::check_extents("arange", {count});
+  Tensor out = make(Op::iota, is_integer(dtype) ? dtype : DType::int32, {count}, {});
+  out.expr()->runtime = runtime;
+  return out.cast(dtype);
+}
+
+Tensor filled(Runtime* runtime, Shape shape, double value, DType dtype) {
+  compiler::check_extents("full", shape);
+  if (!holds(dtype, value)) throw UsageError(fmt::format("full: {} is no {}.", value, compiler::to_string(dtype)));
+  Tensor out = make(Op::constant, dtype, std::move(shape), {});
+  out.expr()->node.value = value;
+  out.expr()->runtime = runtime;
+  return out;
 }
 
 Tensor Tensor::placeholder(Shape shape, DType dtype) {
@@ -110,8 +206,9 @@ Tensor Tensor::placeholder(Shape shape, DType dtype) {
   return make(Op::external, dtype, std::move(shape), {});
 }
 
-const Shape& Tensor::shape() const { return checked("shape", *this, false).expr_->node.shape; }
-DType Tensor::dtype() const { return checked("dtype", *this, false).expr_->node.dtype; }
+const Shape& Tensor::shape() const { return checked("shape", *this).expr_->node.shape; }
+DType Tensor::dtype() const { return checked("dtype", *this).expr_->node.dtype; }
+Runtime* Tensor::runtime() const { return checked("runtime", *this).expr_->runtime; }
 i64 Tensor::size(i64 axis) const { return shape()[compiler::checked_axis("size", shape(), axis)]; }
 
 Tensor Tensor::reshape(Shape wanted) const {
@@ -134,9 +231,20 @@ Tensor Tensor::transpose() const {
   return permute(std::move(axes));
 }
 
-Tensor Tensor::slice(i64 axis, i64 first, i64 end) const {
+Tensor Tensor::slice(i64 axis, i64 first, i64 end, i64 step) const {
   size_t at = compiler::checked_axis("slice", shape(), axis);
   i64 extent = shape()[at];
+  if (step == 0) throw UsageError("slice: a step of 0 goes nowhere; give another.");
+  if (step < 0) {
+    if (first < 0) first += extent;
+    return flip(axis).slice(axis, extent - 1 - first, end < 0 ? extent : extent - 1 - end, -step);
+  }
+  if (step > 1) {
+    Tensor dense = slice(axis, first, end);
+    Shape strided = dense.shape();
+    strided[at] = (strided[at] + step - 1) / step;
+    return make(Op::stride, dtype(), std::move(strided), {dense}, {i64(at), step});
+  }
   if (first < 0) first += extent;
   if (end < 0) end += extent;
   if (first < 0 || first >= end || end > extent) {
@@ -164,14 +272,23 @@ Tensor Tensor::expand(Shape wanted) const {
 
 Tensor Tensor::cast(DType wanted) const {
   if (wanted == dtype()) return *this;
-  checked("cast", *this);
-  if (wanted == DType::int32) throw Unsupported("cast: to int32 is not there yet; make indices on the host.");
+  if (wanted == DType::boolean) return not_equal(*this, 0);
   return make(Op::cast, wanted, shape(), {*this});
 }
 
-Tensor matmul(const Tensor& x, const Tensor& y, u32 phases) {
-  checked("matmul", x);
-  checked("matmul", y);
+Tensor Tensor::detach() const {
+  Tensor out = *this;
+  out.detached_ = true;
+  return out;
+}
+
+Tensor matmul(const Tensor& left_operand, const Tensor& right_operand, u32 phases) {
+  const Tensor x = as_float("matmul", left_operand), y = as_float("matmul", right_operand);
+  if (x.rank() == 1 || y.rank() == 1) {  // a vector is one row on the left, one column on the right
+    Tensor product = matmul(x.rank() == 1 ? x.unsqueeze(0) : x, y.rank() == 1 ? y.unsqueeze(1) : y, phases);
+    if (y.rank() == 1) product = product.squeeze(-1);
+    return x.rank() == 1 ? product.squeeze(y.rank() == 1 ? -1 : -2) : product;
+  }
   compiler::MatmulShapes s = compiler::matmul_shapes(x.shape(), y.shape());
   if (phases != 2 && phases != 4)
     throw UsageError(fmt::format("matmul: {} phases; the matrix unit does 2 or 4.", phases));

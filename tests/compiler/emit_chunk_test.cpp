@@ -68,8 +68,8 @@ TEST(EmitChunk, TakesOperandCountsAndTemporariesFromTheOperationsHeader) {
 for_chunks<64>([] {
   load<0, 0>();
   sfpu::exp<1, 0, 2, 3, 4>();
-  sfpu::maximum<2, 0, 1, 3>();
-  store_next<2, 256>();
+  sfpu::maximum<0, 0, 1, 2>();
+  store_next<0, 256>();
 });
 )");
 }

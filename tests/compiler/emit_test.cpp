@@ -166,7 +166,7 @@ extern "C" void kernel_trisc1(const u32*) {
       load<0, 0>();
       sfpu::exp<1, 0, 2, 3, 4>();
       sfpu::add<1, 10, 1>();
-      sfpu::reciprocal<0, 1, 2>();
+      sfpu::reciprocal<0, 1, 2, 3>();
       load<1, 16>();
       sfpu::mul<0, 0, 1>();
       sfpu::split_high<1, 0, 2>();
@@ -196,8 +196,7 @@ extern "C" void kernel_trisc1(const u32*) {
   for (const u32 item : items(2)) {
     const u32 i = item;
     acquire_dst();
-    load_bits<0, 0xFF800000>();  // -inf
-    fill<0, 0, 64>();
+    load_bits<0, 0xFF800000>(), fill<0, 0, 64>();
     for (u32 j = 0; j < 3; ++j) {
       acquire_dst();
       grant_loads();
@@ -206,11 +205,11 @@ extern "C" void kernel_trisc1(const u32*) {
       for_chunks<64>([] {
         load<0, 0>();
         load<1, 128>();
-        sfpu::maximum<2, 0, 1, 3>();
-        store_next<2, 0>();
+        sfpu::maximum<0, 0, 1, 2>();
+        store_next<0, 0>();
       });
     }
-    finish_columns<Fold::max, 0, 64>();
+    finish_columns<0, 64>([] { sfpu::maximum<0, 0, 1, 5>(); });
     acquire_dst();
     fill<kZero, 64, 64>();
     for (u32 j = 0; j < 3; ++j) {
@@ -232,7 +231,7 @@ extern "C" void kernel_trisc1(const u32*) {
         store_next<0, 64>();
       });
     }
-    finish_columns<Fold::sum, 64, 64>();
+    finish_columns<64, 64>([] { sfpu::add<0, 0, 1>(); });
     for (u32 j = 0; j < 3; ++j) {
       acquire_dst();
       grant_loads();
@@ -243,7 +242,7 @@ extern "C" void kernel_trisc1(const u32*) {
         sfpu::sub<0, 0, 1>();
         sfpu::exp<1, 0, 2, 3, 4>();
         load<0, 64>();
-        sfpu::reciprocal<2, 0, 3>();
+        sfpu::reciprocal<2, 0, 3, 4>();
         sfpu::mul<1, 1, 2>();
         store_next<1, 128>();
       });
@@ -271,7 +270,8 @@ TEST(Emit, WidensBlocksOnlyWhileThereIsWorkForManyTiles) {
 
 TEST(Emit, RefusesWhatNoUnitCanDo) {
   Case integers("integers", 1, 32, 32);
-  integers.output(integers.load({1, 32, 32, DType::int32, tile, {}}), fp32, tile);
+  const u32 x = integers.add_buffer({1, 32, 32, DType::int32, tile, {}});
+  integers.output(integers.contraction(x, x, 4), fp32, tile);
   EXPECT_THROW(emit(integers.spec), Unsupported);
 
   Case unknown("unknown", 1, 32, 32);

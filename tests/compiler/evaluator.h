@@ -63,9 +63,10 @@ class Evaluator {
     }
     size_t bytes = page_bytes(desc.tiling, desc.dtype);
     if (desc.external >= 0) return &external_[buffer][size_t(index) * bytes];
-    size_t at = desc.arena_offset + size_t(index) / 8 * bytes;
+    const size_t run = size_t(index) / 4;  // of four pages in one of eight banks
+    const size_t at = desc.arena_offset + (run / 8 * 4 + size_t(index) % 4) * bytes;
     if (at + bytes > s_.arena_bytes) throw std::out_of_range("page outside of the arena");
-    return &arena_[size_t(index) % 8][at];
+    return &arena_[run % 8][at];
   }
 
   static PageFormat one_page(const BufferDesc& desc) { return {{page_rows(desc.tiling), 32}, desc.dtype, desc.tiling}; }
@@ -192,9 +193,16 @@ class Evaluator {
         return reduce(id, p);
       case StepKind::op: {
         Tile x = step(s.inputs[0], p), y = s.inputs.size() > 1 ? step(s.inputs[1], p) : x;
+        if (s.op.find("_from_") != std::string::npos) {
+          for (size_t n = 0; n < out.size(); ++n) out[n] = s.op.starts_with("float") ? x[n] : std::trunc(x[n]);
+          return out;
+        }
+        Tile z = s.inputs.size() > 2 ? step(s.inputs[2], p) : x;
         Op op = named(s.op);
         for (size_t n = 0; n < out.size(); ++n) {
-          out[n] = info(op).family == Family::unary ? reference::unary(op, x[n]) : reference::binary(op, x[n], y[n]);
+          out[n] = info(op).family == Family::unary    ? reference::unary(op, x[n])
+                   : info(op).family == Family::binary ? reference::binary(op, x[n], y[n])
+                                                       : reference::ternary(op, x[n], y[n], z[n]);
         }
         return out;
       }
@@ -202,7 +210,8 @@ class Evaluator {
     return out;
   }
 
-  static Op named(const std::string& name) {
+  static Op named(const std::string& header) {
+    const std::string name = header.substr(0, std::min(header.rfind("_int"), header.rfind("_uint")));
     for (size_t i = 0; i < kOps.size(); ++i) {
       if (kOps[i].name == name) return Op(i);
     }
@@ -266,7 +275,7 @@ class Evaluator {
     if (auto found = reduced_.find(key); found != reduced_.end()) return found->second;
     const Step& s = k_->steps[id];
     Op op = named(s.op);
-    Tile line(size_t(cols ? rows_ : 32), reference::reduce_start(op));
+    Tile line(size_t(cols ? rows_ : 32), s.value);
     auto outer = std::move(known_);
     for (i64 t = 0; t < (cols ? k_->col_tiles : k_->row_tiles); ++t) {
       known_.assign(k_->steps.size(), {});
@@ -276,7 +285,7 @@ class Evaluator {
         for (i64 c = 0; c < 32; ++c) {
           if (cols ? at.j * 32 + c >= k_->cols : at.i * 32 + r >= k_->rows) continue;
           double& to = line[size_t(cols ? r : c)];
-          to = reference::reduce(op, to, tile[size_t(r * 32 + c)]);
+          to = reference::binary(op, to, tile[size_t(r * 32 + c)]);
         }
     }
     known_ = std::move(outer);
@@ -290,11 +299,13 @@ class Evaluator {
   void move(const MoveKernel& m) {
     u32 src = global(m.src), dst = global(m.dst);
     Extents e = extents(s_.buffers[dst].shape);
-    Values from = read_all(src), to(size_t(element_count(s_.buffers[dst].shape)));
+    Values from = m.kind == MoveKernel::Kind::iota ? Values() : read_all(src), to(size_t(element_count(s_.buffers[dst].shape)));
     if (m.kind == MoveKernel::Kind::gather_rows) {
       Values index = read_all(global(m.index));
       for (size_t i = 0; i < to.size(); ++i)
         to[i] = from.at(size_t(index[i / size_t(e.cols)]) * size_t(e.cols) + i % size_t(e.cols));
+    } else if (m.kind == MoveKernel::Kind::iota) {
+      for (size_t i = 0; i < to.size(); ++i) to[i] = double(i);
     } else if (m.kind == MoveKernel::Kind::scatter_rows) {
       Values index = read_all(global(m.index));
       to = read_all(dst);

@@ -162,7 +162,7 @@ TEST(Fuse, AnOldVersionThatIsNeededLaterIsCopied) {
 TEST(Fuse, ConstantsViewsAndInputsCanBeOutputs) {
   Tensor x = input({37, 40});
   checked(
-      {Tensor::constant(3).expand({5, 6}), x.transpose(), x.reshape({40, 37}), x, x + 0, (x + 0).reshape({2, 20, 37})});
+      {Tensor(3).expand({5, 6}), x.transpose(), x.reshape({40, 37}), x, x + 0, (x + 0).reshape({2, 20, 37})});
 }
 
 }  // namespace

@@ -52,9 +52,9 @@ TEST(Shape, ErrorsNameTheOperationAndBothShapes) {
               }),
               AllOf(HasSubstr("matmul"), HasSubstr("[3, 4]"), HasSubstr("[5, 6]")));
   EXPECT_THAT(message([] {
-                return matmul(input({4}), input({4, 6}));
+                return matmul(input({}), input({4, 6}));
               }),
-              AllOf(HasSubstr("two axes"), HasSubstr("[4]")));
+              AllOf(HasSubstr("no axis"), HasSubstr("[]")));
   EXPECT_THAT(message([] {
                 return input({3, 4}).reshape({5, -1});
               }),
@@ -68,7 +68,6 @@ TEST(Shape, ErrorsNameTheOperationAndBothShapes) {
               }),
               AllOf(HasSubstr("concat"), HasSubstr("[2, 5]")));
   EXPECT_THAT(message([] { return gather_rows(input({3, 4}), input({2})); }), HasSubstr("int32"));
-  EXPECT_THAT(message([] { return input({2}, DType::int32) + input({2}); }), HasSubstr("int32"));
   EXPECT_THAT(message([] {
                 Tensor t = input({3, 4});
                 t.assign_rows(input({2}, DType::int32), input({3, 4}));

@@ -45,10 +45,10 @@ kernel max_sub_exp_reciprocal_mul_1x5x70
   @1: fp32 [1, 5, 70] tile
   domain batch 1 tiles 1x3 elements 5x70 reduce cols
   %0 = load @0 j3*1
-  %1 = reduce max %0
+  %1 = reduce maximum %0
   %2 = sub %0 %1
   %3 = exp %2
-  %4 = reduce sum %3
+  %4 = reduce add %3
   %5 = reciprocal %4
   %6 = mul %3 %5
   store %6 -> @1 j3*1

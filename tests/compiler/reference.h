@@ -27,8 +27,8 @@ inline i64 ravel(const Shape& index, const Shape& shape) {
 
 inline double unary(Op op, [[maybe_unused]] double x) {
   switch (op) {
-#define UNARY(name, doc, reference, ulp) \
-  case Op::name:                         \
+#define UNARY(name, doc, kind, reference, gradient, ulp) \
+  case Op::name:                                         \
     return reference;
 #include "baretile/ops.def"
     default:
@@ -37,8 +37,18 @@ inline double unary(Op op, [[maybe_unused]] double x) {
 }
 inline double binary(Op op, double x, double y) {
   switch (op) {
-#define BINARY(name, doc, reference, ulp) \
-  case Op::name:                          \
+#define BINARY(name, doc, kind, reference, gx, gy, ulp) \
+  case Op::name:                                        \
+    return reference;
+#include "baretile/ops.def"
+    default:
+      return 0;
+  }
+}
+inline double ternary(Op op, double x, double y, double z) {
+  switch (op) {
+#define TERNARY(name, doc, kind, reference, gx, gy, gz, ulp) \
+  case Op::name:                                             \
     return reference;
 #include "baretile/ops.def"
     default:
@@ -47,7 +57,7 @@ inline double binary(Op op, double x, double y) {
 }
 inline double reduce_start(Op op) {
   switch (op) {
-#define REDUCE(name, doc, identity, reference, ulp) \
+#define REDUCE(name, doc, kind, identity, fold, reference, ulp) \
   case Op::name:                                    \
     return identity;
 #include "baretile/ops.def"
@@ -57,7 +67,7 @@ inline double reduce_start(Op op) {
 }
 inline double reduce(Op op, double x, double y) {
   switch (op) {
-#define REDUCE(name, doc, identity, reference, ulp) \
+#define REDUCE(name, doc, kind, identity, fold, reference, ulp) \
   case Op::name:                                    \
     return reference;
 #include "baretile/ops.def"
@@ -74,6 +84,7 @@ inline i64 viewed(const Node& node, const Shape& from, i64 element) {
     if (node.op == Op::permute) source[size_t(node.attrs[axis])] = index[axis];
     if (node.op == Op::slice) source[axis] = index[axis] + node.attrs[axis];
     if (node.op == Op::flip) source[axis] = i64(axis) == node.attrs[0] ? from[axis] - 1 - index[axis] : index[axis];
+    if (node.op == Op::stride) source[axis] = i64(axis) == node.attrs[0] ? index[axis] * node.attrs[1] : index[axis];
     if (node.op == Op::expand) source[axis] = from[axis] == 1 ? 0 : index[axis];
   }
   return ravel(source, from);
@@ -106,7 +117,10 @@ inline Values evaluate(const Graph& graph, u32 id, const std::vector<Values>& kn
       return Values(count, node.value);
     case Family::cast:
       for (size_t i = 0; i < count; ++i) {
-        out[i] = node.dtype == DType::bf16 ? float_from_bf16(bf16_from_float(float(input(0)[i]))) : input(0)[i];
+        const double x = input(0)[i];
+        out[i] = node.dtype == DType::bf16 ? float_from_bf16(bf16_from_float(float(x)))
+                 : is_integer(node.dtype)  ? std::trunc(x)
+                                           : x;
       }
       return out;
     case Family::unary:
@@ -114,6 +128,9 @@ inline Values evaluate(const Graph& graph, u32 id, const std::vector<Values>& kn
       return out;
     case Family::binary:
       for (size_t i = 0; i < count; ++i) out[i] = binary(node.op, input(0)[i], input(1)[i]);
+      return out;
+    case Family::ternary:
+      for (size_t i = 0; i < count; ++i) out[i] = ternary(node.op, input(0)[i], input(1)[i], input(2)[i]);
       return out;
     case Family::view:
       for (size_t i = 0; i < count; ++i) out[i] = input(0)[size_t(viewed(node, input_shape(0), i64(i)))];
@@ -130,6 +147,9 @@ inline Values evaluate(const Graph& graph, u32 id, const std::vector<Values>& kn
     }
     case Family::contraction:
       return matmul(node, input_shape(0), input(0), input(1));
+    case Family::iota:
+      for (size_t i = 0; i < count; ++i) out[i] = double(i);
+      return out;
     case Family::gather:
       for (size_t i = 0; i < count; ++i) {
         size_t cols = size_t(node.shape[1]);

@@ -38,10 +38,10 @@ Tensor shaped(Shape shape, DType dtype = DType::fp32) { return Tensor::placehold
 
 TEST(ShapeErrors, AMatmulOfWrongRanks) {
   EXPECT_EQ(usage([] {
-              matmul(shaped({3}), shaped({3, 4}));
+              matmul(shaped({}), shaped({3, 4}));
             }),
-            "matmul: [3] by [3, 4]: both need two axes or more; reshape a vector to [1, n] or [n, 1].");
-  EXPECT_THAT(usage([] { matmul(shaped({2, 3}), shaped({3})); }), HasSubstr("[2, 3] by [3]: both need two axes"));
+            "matmul: [] by [3, 4]: a number has no axis to multiply along; use mul.");
+  EXPECT_THAT(usage([] { matmul(shaped({2, 3}), 2); }), HasSubstr("[2, 3] by []: a number has no axis"));
 }
 
 TEST(ShapeErrors, AMatmulWhoseShapesDoNotMatch) {
@@ -125,10 +125,8 @@ TEST(ShapeErrors, JoinsGathersAndWritesThatDoNotFit) {
 
 TEST(DTypeErrors, IndicesAreNoNumbersAndNumbersNoIndices) {
   Tensor index = shaped({4}, DType::int32);
-  EXPECT_EQ(usage([&] { index + index; }), "add: int32 [4] is for indices; arithmetic takes bf16 and fp32.");
-  EXPECT_THAT(usage([&] { exp(index); }), HasSubstr("exp: int32 [4] is for indices"));
-  EXPECT_THAT(usage([&] { sum(index, 0); }), HasSubstr("sum: int32"));
-  EXPECT_THAT(usage([&] { matmul(shaped({2, 2}, DType::int32), shaped({2, 2})); }), HasSubstr("matmul: int32 [2, 2]"));
+  EXPECT_THAT(error_of<Unsupported>([&] { matmul(shaped({2, 2}, DType::int32), shaped({2, 2})); }),
+              HasSubstr("matmul: int32 [2, 2]"));
   EXPECT_THAT(usage([&] {
                 gather_rows(shaped({5, 4}), shaped({2}));
               }),
@@ -139,8 +137,6 @@ TEST(DTypeErrors, IndicesAreNoNumbersAndNumbersNoIndices) {
               }),
               HasSubstr("fp32 values for a bf16 tensor [9, 4]; cast the values"));
   EXPECT_THAT(usage([&] { concat({shaped({2, 3}), shaped({2, 3}, DType::bf16)}, 0); }), HasSubstr("dtypes must agree"));
-  EXPECT_THAT(usage([&] { index.cast(DType::fp32); }), HasSubstr("cast: int32 [4] is for indices"));
-  EXPECT_THAT(error_of<Unsupported>([&] { shaped({4}).cast(DType::int32); }), HasSubstr("make indices on the host"));
 }
 
 TEST(ValueErrors, EmptyTensorsAndPlaceholdersHaveNoValues) {
@@ -148,9 +144,9 @@ TEST(ValueErrors, EmptyTensorsAndPlaceholdersHaveNoValues) {
   EXPECT_THAT(usage([] { Tensor().shape(); }), HasSubstr("shape: the tensor is empty"));
   EXPECT_THAT(usage([] { Tensor().realize(); }), HasSubstr("realize: the tensor is empty"));
   EXPECT_THAT(usage([] { shaped({2}).to_host(); }), HasSubstr("[2] belongs to no device"));
-  EXPECT_THAT(usage([] { Tensor::constant(3).to_host(); }), HasSubstr("belongs to no device"));
-  EXPECT_THAT(usage([] { shaped({2}, DType::int32).to_host(); }), HasSubstr("[2] is int32; use to_host_int32"));
-  EXPECT_THAT(usage([] { shaped({2}).to_host_int32(); }), HasSubstr("[2] holds floats; use to_host"));
+  EXPECT_THAT(usage([] { Tensor(3).to_host(); }), HasSubstr("belongs to no device"));
+  EXPECT_THAT(usage([] { shaped({2}, DType::int32).to_host(); }), HasSubstr("[2] is int32; use to_host for floats"));
+  EXPECT_THAT(usage([] { shaped({2}).to_host_int32(); }), HasSubstr("[2] is fp32; use to_host for floats"));
 }
 
 class OnDevice : public testing::Test {
@@ -193,7 +189,7 @@ TEST_F(OnDevice, NumbersThatDoNotFillAShape) {
               Tensor::from_host(runtime(), five, {2, 3});
             }),
             "tensor: 5 values for shape [2, 3], which has 6 elements.");
-  EXPECT_THAT(usage([&] { Tensor::from_host(runtime(), five, {5}, DType::int32); }), HasSubstr("give int32 values"));
+  EXPECT_THAT(usage([&] { Tensor::from_host(runtime(), five, {5}, DType::int32); }), HasSubstr("floats for a tensor of int32; give values of that type"));
   EXPECT_THAT(usage([&] { Tensor::zeros(runtime(), {3, 0}); }), HasSubstr("[3, 0] has an extent below 1"));
   EXPECT_THAT(usage([&] {
                 Tensor::of(runtime(), {{1, 2}, {3}});

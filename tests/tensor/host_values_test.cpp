@@ -76,7 +76,7 @@ TEST_P(HostValues, Bf16RoundsToNearestEvenAndKeepsEveryBitPattern) {
 TEST_P(HostValues, ZerosAndConstantsAreTensors) {
   expect("zeros", Tensor::zeros(runtime(), {3, 40}), Array{{3, 40}, std::vector<double>(120)});
   expect("bf16 zeros", Tensor::zeros(runtime(), {5}, bf16), Array{{5}, std::vector<double>(5)});
-  expect("constant", Tensor::zeros(runtime(), {33, 2}) + Tensor::constant(2.5f),
+  expect("constant", Tensor::zeros(runtime(), {33, 2}) + Tensor(2.5f),
          Array{{33, 2}, std::vector<double>(66, 2.5)});
 }
 

@@ -175,7 +175,8 @@ struct Case {
   u32 reduce(const std::string& name, u32 input) {
     Step s;
     s.kind = StepKind::reduce;
-    s.op = name;
+    s.op = name == "max" ? "maximum" : "add";
+    s.value = name == "max" ? -INFINITY : 0;
     s.inputs = {input};
     return add(s);
   }
@@ -236,7 +237,7 @@ struct Case {
         for (size_t n = 0; n < out.size(); ++n) out[n] = apply(s.op, in[0][n], in.size() > 1 ? in[1][n] : 0);
         break;
       case StepKind::reduce: {
-        const bool over_cols = spec.compute.reduce == ReduceAxis::cols, max = s.op == "max";
+        const bool over_cols = spec.compute.reduce == ReduceAxis::cols, max = s.op == "maximum";
         each([&](u32 b, u32 i, u32 j) {
           double sum = max ? -INFINITY : 0;
           for (u32 n = 0; n < (over_cols ? cols : rows); ++n) {

@@ -109,7 +109,7 @@ TEST_P(ElementwiseKernel, SplitsRowsForAProduct) {
   expect_outputs(tiles, {.ulp = 2});
 }
 
-// Errors that kernels/sfpu/ops.def states, over the operation's range.
+// Errors that ops.def states, over the operation's range.
 struct Precision {
   const char* op;
   double low, high;  // of |x|; the sign alternates unless low is negative

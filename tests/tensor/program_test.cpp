@@ -108,7 +108,7 @@ TEST_P(Programs, MemoryComesBack) {
 TEST_P(Programs, OutputsMayBeInputsViewsConstantsAndTheSameTwice) {
   const Array x = eighths({33, 40}, 1);
   Tensor a = upload(x), same = a + 0, again = a + 0, view = a.reshape({40, 33}), shown = same.reshape({10, 132});
-  Tensor number = Tensor::constant(3).expand({5, 6}) + a.slice(0, 0, 5).slice(1, 0, 6) * 0;
+  Tensor number = Tensor(3).expand({5, 6}) + a.slice(0, 0, 5).slice(1, 0, 6) * 0;
   realize({a, same, again, view, shown, number, same});
   expect("a", a, x);
   expect("same", same, x);

@@ -21,12 +21,12 @@ struct Bound {
   double absolute = 0;
 };
 
-// Values other than zero (of either sign) in a tensor's stored pages that are no element of it.
+// Values other than +0 in a tensor's stored pages that are no element of it.
 inline u32 values_in_padding(Runtime& runtime, const Tensor& tensor) {
   const Shape& shape = tensor.shape();
   const u32 rank = u32(shape.size()), cols = rank > 0 ? u32(shape[rank - 1]) : 1,
             rows = rank > 1 ? u32(shape[rank - 2]) : 1;
-  const u32 page_rows = rows == 1 ? 1 : 32, bytes = tensor.dtype() == bf16 ? 2 : 4;
+  const u32 page_rows = rows == 1 ? 1 : 32, bytes = dtype_bytes(tensor.dtype());
   const u32 tiles_across = (cols + 31) / 32, tiles_down = (rows + page_rows - 1) / page_rows;
   const DeviceBuffer& storage = tensor.expr()->storage;
   EXPECT_EQ(storage.page_bytes(), page_rows * 32 * bytes);
@@ -41,13 +41,14 @@ inline u32 values_in_padding(Runtime& runtime, const Tensor& tensor) {
     if (page / tiles_across % tiles_down * page_rows + row < rows && page % tiles_across * 32 + col < cols) continue;
     u32 value = 0;
     std::memcpy(&value, &pages[n * bytes], bytes);
-    count += (value & (bytes == 2 ? 0x7FFF : 0x7FFFFFFF)) != 0;
+    count += value != 0;
   }
   return count;
 }
 
 // Whether `got` is an acceptable result where `want` is exact. Denormals count as zero.
 inline bool close(double got, double want, DType dtype, Bound bound) {
+  if (!is_float(dtype)) return got == want;
   constexpr double kLeastNormal = std::numeric_limits<float>::min();
   if (std::isnan(want)) return std::isnan(got);
   if (std::fabs(want) > std::numeric_limits<float>::max()) want = std::copysign(INFINITY, want);
@@ -77,10 +78,18 @@ class OnDevice : public testing::TestWithParam<const char*> {
     return *r;
   }
   static Tensor upload(const Array& x, DType dtype = fp32) {
+    const auto& v = x.values;
+    if (dtype == DType::int32) return Tensor::from_host(runtime(), std::vector<i32>(v.begin(), v.end()), x.shape);
+    if (dtype == DType::uint32) return Tensor::from_host(runtime(), std::vector<u32>(v.begin(), v.end()), x.shape);
     return Tensor::from_host(runtime(), x.floats(), x.shape, dtype);
   }
   static Tensor indices(const std::vector<i32>& values) {
     return Tensor::from_host(runtime(), values, {i64(values.size())});
+  }
+  static std::vector<double> values_of(const Tensor& x) {
+    const auto doubles = [](const auto& values) { return std::vector<double>(values.begin(), values.end()); };
+    if (x.dtype() == DType::int32) return doubles(x.to_host_int32());
+    return x.dtype() == DType::uint32 ? doubles(x.to_host_uint32()) : doubles(x.to_host());
   }
   // x as the device stores it.
   static Array stored(const Array& x, DType dtype) {
@@ -93,7 +102,7 @@ class OnDevice : public testing::TestWithParam<const char*> {
   // Compares values, and what is stored around them with zero.
   static void expect(const std::string& name, Tensor got, const Array& want, Bound bound = {}) {
     ASSERT_EQ(got.shape(), want.shape) << name;
-    const std::vector<float> values = got.to_host();
+    const std::vector<double> values = values_of(got);
     EXPECT_EQ(values_in_padding(runtime(), got), 0u) << name << " leaves something in its padding";
     u32 wrong = 0;
     for (size_t n = 0; n < values.size(); ++n) {
@@ -103,6 +112,20 @@ class OnDevice : public testing::TestWithParam<const char*> {
     }
     EXPECT_EQ(wrong, 0u) << name << ": wrong elements of " << values.size();
   }
+  // Results that are computed together, and compared one by one.
+  struct Cases {
+    std::vector<Tensor> got;
+    std::vector<Array> want;
+    std::vector<std::pair<std::string, Bound>> named;
+    void add(const std::string& name, const Tensor& tensor, const Array& value, Bound bound = {}) {
+      got.push_back(tensor), want.push_back(value), named.emplace_back(name, bound);
+    }
+    void check() {
+      realize(got);
+      for (size_t n = 0; n < got.size(); ++n) expect(named[n].first, got[n], want[n], named[n].second);
+      *this = {};
+    }
+  };
   // Launches that `body` needs.
   template <class Body>
   static u64 launches(Body body) {

@@ -15,7 +15,7 @@ namespace {
 
 struct OpInfo {
   u32 inputs = 0, temporaries = 0;
-  bool in_place = false;
+  bool in_place = false, keeps_zero = false;
 };
 
 // From the operation's header, as sfpu_core.h says: its template parameters, and the comment above.
@@ -29,11 +29,13 @@ OpInfo read_op(const std::string& name) {
     OpInfo info;
     const std::string_view parameters = file.text.substr(begin, end - begin);
     for (size_t at = parameters.find("u32 D") + 1; (at = parameters.find("u32 ", at)) != std::string_view::npos; ++at) {
-      const bool input = parameters.substr(at + 4).starts_with(info.inputs == 0 ? "A" : "B") && info.temporaries == 0;
-      ++(input && info.inputs < 2 ? info.inputs : info.temporaries);
+      const bool input = info.temporaries == 0 && info.inputs < 3 && parameters[at + 4] == "ABC"[info.inputs];
+      ++(input ? info.inputs : info.temporaries);
     }
-    const size_t comment = file.text.rfind("\n\n", begin);
-    info.in_place = file.text.substr(comment, begin - comment).find("D may be an operand") != std::string_view::npos;
+    const size_t start = file.text.rfind("\n\n", begin);
+    const std::string_view comment = file.text.substr(start, begin - start);
+    info.in_place = comment.find("D may be an operand") != std::string_view::npos;
+    info.keeps_zero = comment.find("Zero stays zero") != std::string_view::npos;
     return info;
   }
   throw Unsupported(fmt::format("the vector unit has no operation \"{}\": there is no {}", name, path));
@@ -50,8 +52,8 @@ const OpInfo& op_info(const std::string& name) {
 constexpr u32 kRegisters = 8, kNever = ~0u, kNone = ~0u;
 
 // Constants that the vector unit holds anyway, or kNone.
-u32 constant_register(float value) {
-  const u32 bits = std::bit_cast<u32>(value);
+u32 constant_register(const ChunkValue& value) {
+  const u32 bits = word_of(value.constant, value.integer);
   return bits == 0 ? 9 : bits == 0x3F800000 ? 10 : bits == 0xBF800000 ? 11 : kNone;
 }
 
@@ -89,8 +91,7 @@ class Allocation {
         taken_(program.values.size(), false) {
     holder_.fill(kNone);
     for (u32 v = 0; v < program.values.size(); ++v) {
-      if (program.values[v].kind == ChunkValue::Kind::constant)
-        register_of_[v] = constant_register(program.values[v].constant);
+      if (program.values[v].kind == ChunkValue::Kind::constant) register_of_[v] = constant_register(program.values[v]);
     }
   }
 
@@ -125,8 +126,8 @@ class Allocation {
     return std::find(inputs.begin(), inputs.end(), value) != inputs.end();
   }
   std::string constant_line(u32 value, u32 reg) const {
-    return fmt::format("load_bits<{}, 0x{:08X}>();  // {}", reg, std::bit_cast<u32>(program_.values[value].constant),
-                       program_.values[value].constant);
+    const ChunkValue& v = program_.values[value];
+    return fmt::format("load_bits<{}, 0x{:08X}>();  // {}", reg, word_of(v.constant, v.integer), v.constant);
   }
   bool backed(u32 value) const {
     return program_.values[value].kind != ChunkValue::Kind::op || spill_[value].has_value();
@@ -286,11 +287,17 @@ void choose_places(ChunkProgram& program, const std::vector<Action>& actions, co
 
 }  // namespace
 
-bool keeps_zero(const std::string& op) {
-  static const std::array kept{"add",     "sub",  "mul",  "neg",        "abs",      "maximum",
-                               "minimum", "relu", "sqrt", "split_high", "split_low"};
-  return std::find(kept.begin(), kept.end(), op) != kept.end();
+u32 word_of(double value, bool integer) { return integer ? u32(i64(value)) : std::bit_cast<u32>(float(value)); }
+
+std::string fold_text(const std::string& op) {
+  const OpInfo& info = op_info(op);
+  const u32 result = info.in_place ? 0 : 4;
+  std::string temporaries;
+  for (u32 n = 0; n < info.temporaries; ++n) temporaries += fmt::format(", {}", 5 + n);
+  return fmt::format("sfpu::{}<{}, 0, 1{}>();{}", op, result, temporaries, result ? " move<0, 4>();" : "");
 }
+
+bool keeps_zero(const std::string& op) { return op_info(op).keeps_zero; }
 
 void print_chunks(Code& code, ChunkProgram& program, u32 rows, const std::function<Place()>& new_slot) {
   for (ChunkTarget& target : program.targets) {  // what is stored where it already is cannot be overwritten by another
@@ -305,7 +312,7 @@ void print_chunks(Code& code, ChunkProgram& program, u32 rows, const std::functi
         a.store ? std::vector<u32>{program.targets[a.index].value} : program.values[a.index].inputs;
     for (const u32 v : used) {
       const ChunkValue& value = program.values[v];
-      if (value.kind == ChunkValue::Kind::constant && constant_register(value.constant) == kNone &&
+      if (value.kind == ChunkValue::Kind::constant && constant_register(value) == kNone &&
           std::find(constants.begin(), constants.end(), v) == constants.end())
         constants.push_back(v);
     }

@@ -18,7 +18,8 @@ struct ChunkValue {
   enum class Kind { slot, constant, op } kind = Kind::slot;
   Place place = {};       // slot
   bool reusable = false;  // slot: may hold a result once its value is not needed any more
-  float constant = 0;
+  double constant = 0;
+  bool integer = false;  // the constant: a 32-bit word rather than fp32
   std::string op = {};
   std::vector<u32> inputs = {};  // op: earlier values
 };
@@ -37,7 +38,13 @@ struct ChunkProgram {
 // over a slot of `rows`.
 void print_chunks(Code& code, ChunkProgram& program, u32 rows, const std::function<Place()>& new_slot);
 
-// Whether an operation of kernels/sfpu gives zero when all its inputs are zero.
+// The word that a constant is in Dst.
+u32 word_of(double value, bool integer);
+
+// LReg0 = op(LReg0, LReg1), with LReg4 and on for what it needs besides.
+std::string fold_text(const std::string& op);
+
+// Whether an operation of kernels/sfpu gives +0 when all its inputs are zero.
 bool keeps_zero(const std::string& op);
 
 }  // namespace baretile::compiler

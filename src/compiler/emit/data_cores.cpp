@@ -6,7 +6,7 @@
 namespace baretile::compiler {
 namespace {
 
-std::string format_name(DType dtype) { return dtype == DType::fp32 ? "Format::fp32" : "Format::bf16"; }
+std::string format_name(DType dtype) { return dtype_bytes(dtype) == 4 ? "Format::fp32" : "Format::bf16"; }
 DType packed_dtype(const KernelBuffer& b) { return b.tiling == Tiling::split ? DType::bf16 : b.dtype; }
 
 // Modes of the unpackers for a product.

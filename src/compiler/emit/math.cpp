@@ -13,7 +13,13 @@ std::string record_line(const ComputeKernel& kernel, const Product& p) {
   return fmt::format("record_group_product{}{}>();", by_groups(kernel, p.left) ? "s<" : "<1, ", transposed);
 }
 
-bool is_max(const Step& reduce) { return reduce.op == "max"; }
+u32 identity(const Step& reduce) { return word_of(reduce.value, reduce.integer); }
+
+// The register of `fill` that holds a reduction's identity, after the statement that brings it there.
+std::string load_identity(const Step& reduce) {
+  return identity(reduce) ? fmt::format("load_bits<0, 0x{:08X}>(), ", identity(reduce)) : "";
+}
+const char* identity_register(const Step& reduce) { return identity(reduce) ? "0" : "kZero"; }
 
 }  // namespace
 
@@ -37,21 +43,22 @@ void ComputeEmitter::math(Code& code) {
   }
   const KernelBuffer& first = plan_.buffer(kernel_.outputs.at(0).access);
   code.open("extern \"C\" void kernel_trisc1(const u32*)");
-  code.line("setup_math<Format::{}>();", first.tiling == Tiling::split || first.dtype == DType::bf16 ? "bf16" : "fp32");
+  code.line("setup_math<Format::{}>();",
+            first.tiling == Tiling::split || dtype_bytes(first.dtype) == 2 ? "bf16" : "fp32");
   if (records.size() == 1) code.line("{}", *records.begin());
   several_products_ = records.size() > 1;
   const auto before = [&](Code& body, const Stage& stage) {
     next_row_ = kept;
     if (!stage.reduces.empty()) body.line("acquire_dst();");  // T2 may still pack the last item's result from that slot
     for (const u32 r : stage.reduces) {
-      if (is_max(kernel_.steps[r])) body.line("load_bits<0, 0xFF800000>();  // -inf");
-      body.line("fill<{}, {}, {}>();", is_max(kernel_.steps[r]) ? "0" : "kZero", place_of_[r].text(), plan_.slot_rows);
+      body.line("{}fill<{}, {}, {}>();", load_identity(kernel_.steps[r]), identity_register(kernel_.steps[r]),
+                place_of_[r].text(), plan_.slot_rows);
     }
   };
   const auto after = [&](Code& body, const Stage& stage) {
     for (const u32 r : stage.reduces) {
-      body.line("finish_{}<Fold::{}, {}, {}>();", kernel_.reduce == ReduceAxis::cols ? "columns" : "rows",
-                is_max(kernel_.steps[r]) ? "max" : "sum", place_of_[r].text(), plan_.slot_rows);
+      body.line("finish_{}<{}, {}>([] {{ {} }});", kernel_.reduce == ReduceAxis::cols ? "columns" : "rows",
+                place_of_[r].text(), plan_.slot_rows, fold_text(kernel_.steps[r].op));
     }
   };
   for_items(code, {[&](Code& body, const Stage& stage) { math_tile(body, stage); }, before, after});
@@ -169,6 +176,7 @@ u32 ComputeEmitter::add_value(ChunkProgram& program, std::map<u32, u32>& made, u
     case StepKind::constant:
       value.kind = ChunkValue::Kind::constant;
       value.constant = s.value;
+      value.integer = s.integer;
       break;
     case StepKind::op:
       value.kind = ChunkValue::Kind::op;
@@ -188,7 +196,7 @@ void ComputeEmitter::fold(Code& code, const Stage& stage) {
   const u32 valid = (cols ? kernel_.cols : kernel_.rows) % 32;
   const auto masked = [&](u32 r) {
     const u32 input = kernel_.steps[r].inputs[0];
-    return valid != 0 && (is_max(kernel_.steps[r]) || !(cols ? padding_.cols : padding_.rows)[input]);
+    return valid != 0 && (identity(kernel_.steps[r]) != 0 || !(cols ? padding_.cols : padding_.rows)[input]);
   };
   const auto new_place = [&] { return new_slot(); };
   // What must be masked at the edge goes to a slot first.
@@ -209,10 +217,10 @@ void ComputeEmitter::fold(Code& code, const Stage& stage) {
   for (ChunkValue& value : first.values) value.reusable = false;  // the second program needs them too
   if (!first.targets.empty()) print_chunks(code, first, plan_.slot_rows, new_place);
   for (const auto& [r, place] : slot_of) {
-    const bool max = is_max(kernel_.steps[r]);
-    const std::string mask = fmt::format("fill_outside<{}, {}, {}, {}, {}>();", max ? "0" : "kZero", place.text(),
-                                         plan_.slot_rows, cols ? 32 : valid, cols ? valid : 32);
-    if_edge(code, cols ? 'j' : 'i', max ? fmt::format("load_bits<0, 0xFF800000>(), {}", mask) : mask);
+    const Step& reduce = kernel_.steps[r];
+    if_edge(code, cols ? 'j' : 'i',
+            fmt::format("{}fill_outside<{}, {}, {}, {}, {}>();", load_identity(reduce), identity_register(reduce),
+                        place.text(), plan_.slot_rows, cols ? 32 : valid, cols ? valid : 32));
   }
   ChunkProgram second;
   made.clear();
@@ -226,8 +234,7 @@ void ComputeEmitter::fold(Code& code, const Stage& stage) {
     }
     second.values.push_back({.kind = ChunkValue::Kind::slot, .place = place_of_.at(r)});
     const u32 sum = u32(second.values.size()) - 1;
-    second.values.push_back(
-        {.kind = ChunkValue::Kind::op, .op = is_max(kernel_.steps[r]) ? "maximum" : "add", .inputs = {sum, value}});
+    second.values.push_back({.kind = ChunkValue::Kind::op, .op = kernel_.steps[r].op, .inputs = {sum, value}});
     second.targets.push_back({u32(second.values.size()) - 1, place_of_.at(r)});
   }
   print_chunks(code, second, plan_.slot_rows, new_place);

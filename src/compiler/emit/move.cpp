@@ -85,6 +85,9 @@ std::string move_text(const KernelSpec& spec) {
       call =
           fmt::format("scatter_rows<Core::{{}}, Src, Dst, Box>(args[{}], args[{}], args[{}]);", m.src, m.index, m.dst);
       break;
+    case MoveKernel::Kind::iota:
+      call = fmt::format("iota<Core::{{}}, Dst>(args[{}], {});", m.dst, pages_of(spec.buffers[m.dst]));
+      break;
     case MoveKernel::Kind::copy: {
       const std::vector<Axis> axes = sorted_axes(spec);
       const u64 moved =

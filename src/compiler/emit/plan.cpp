@@ -95,24 +95,19 @@ void fill_stage(const Plan& plan, Stage& stage, const std::vector<u32>& targets)
 u32 rows_of(const ComputeKernel& kernel) { return kernel.one_row ? 8 : 64; }
 
 void check(const KernelSpec& spec) {
-  const auto check_dtype = [&](const Access& access, const char* what) {
-    const KernelBuffer& b = spec.buffers.at(access.buffer);
-    if (b.dtype == DType::int32)
-      throw Unsupported(
-          fmt::format("kernel {}: {} buffer {} is int32; only moves take int32", spec.name, what, access.buffer));
+  const auto check_operand = [&](const Access& access) {
+    if (is_integer(spec.buffers.at(access.buffer).dtype))
+      throw Unsupported(fmt::format("kernel {}: the matrix unit would multiply integers of buffer {}; cast to fp32",
+                                    spec.name, access.buffer));
   };
   for (const Step& step : spec.compute.steps) {
-    if (step.kind == StepKind::load) {
-      check_dtype(step.access, "load");
-      if (spec.buffers[step.access.buffer].tiling == Tiling::split)
-        throw Unsupported(fmt::format("kernel {}: buffer {} is split, which only a contraction's left operand may be",
-                                      spec.name, step.access.buffer));
-    }
+    if (step.kind == StepKind::load && spec.buffers[step.access.buffer].tiling == Tiling::split)
+      throw Unsupported(fmt::format("kernel {}: buffer {} is split, which only a contraction's left operand may be",
+                                    spec.name, step.access.buffer));
     if (step.kind != StepKind::contraction) continue;
-    check_dtype(step.contraction.left, "left operand");
-    check_dtype(step.contraction.right, "right operand");
+    check_operand(step.contraction.left);
+    check_operand(step.contraction.right);
   }
-  for (const Output& output : spec.compute.outputs) check_dtype(output.access, "output");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct Plan {
 
   const ComputeKernel& kernel() const { return spec.compute; }
   const KernelBuffer& buffer(const Access& access) const { return spec.buffers[access.buffer]; }
-  bool wide_load(u32 step) const { return buffer(kernel().steps[step].access).dtype == DType::fp32; }
+  bool wide_load(u32 step) const { return dtype_bytes(buffer(kernel().steps[step].access).dtype) == 4; }
   bool reduced(u32 step) const {
     return kernel().reduce != ReduceAxis::none && !shape.varies[step];
   }                         // one value along the axis

@@ -52,19 +52,42 @@ u32 KernelBuilder::once(u32 node, const std::vector<u32>& chain, bool is_member,
   return step;
 }
 
+namespace {
+
+// Integers and floats (booleans too) are different words in Dst; among floats a dtype is only how a value is stored.
+std::string conversion(DType from, DType to) {
+  if (is_integer(from) == is_integer(to)) return "";
+  if (is_integer(to)) return to == DType::int32 ? "int_from_float" : "uint_from_float";
+  return from == DType::int32 ? "float_from_int" : "float_from_uint";
+}
+
+double within(DType dtype, double value) {
+  if (!is_integer(dtype)) return value;
+  return dtype == DType::int32 ? std::clamp<double>(value, INT32_MIN, INT32_MAX)
+                               : std::clamp<double>(value, 0, UINT32_MAX);
+}
+
+}  // namespace
+
 template <typename Input>
 u32 KernelBuilder::arithmetic(u32 node, Input input) {
   const Node& n = a_.graph.nodes[node];
   std::vector<u32> inputs;
   for (u32 i : n.inputs) inputs.push_back(input(i));
-  if (a_.family(node) == Family::cast) return inputs[0];  // Dst is fp32; a dtype is how a value is stored
-  bool reduction = a_.family(node) == Family::reduce;
-  words_.push_back(info(n.op).name);
+  const DType operands = a_.graph.nodes[n.inputs.back()].dtype;
+  const bool cast = a_.family(node) == Family::cast, reduction = a_.family(node) == Family::reduce;
+  const OpRow& row = info(n.op);
+  const std::string name = cast ? conversion(operands, n.dtype)
+                                : (reduction ? row.fold : row.name) + std::string(header_ending(row.kind, operands));
+  if (name.empty()) return inputs[0];
+  words_.push_back(row.name);
   return add({.kind = reduction ? StepKind::reduce : StepKind::op,
-              .op = info(n.op).name,
+              .op = name,
               .inputs = inputs,
               .access = {},
-              .contraction = {}});
+              .contraction = {},
+              .value = within(operands, row.identity),
+              .integer = is_integer(operands)});
 }
 
 u32 KernelBuilder::member(u32 node) {
@@ -84,7 +107,8 @@ u32 KernelBuilder::outside(u32 input, const std::vector<u32>& outer) {
                   .inputs = {},
                   .access = {},
                   .contraction = {},
-                  .value = a_.graph.nodes[base].value});
+                  .value = a_.graph.nodes[base].value,
+                  .integer = is_integer(a_.graph.nodes[base].dtype)});
     });
   }
   std::vector<u32> chain = source.chain;
@@ -179,8 +203,14 @@ void copy_pages(FusionPlan& plan, u32 from, const Access& access, u32 to) {
               from, to);
 }
 
-void fill(FusionPlan& plan, float number, u32 to) {
-  Step step{.kind = StepKind::constant, .op = {}, .inputs = {}, .access = {}, .contraction = {}, .value = number};
+void fill(FusionPlan& plan, double number, u32 to) {
+  Step step{.kind = StepKind::constant,
+            .op = {},
+            .inputs = {},
+            .access = {},
+            .contraction = {},
+            .value = number,
+            .integer = is_integer(plan.values[to].desc.dtype)};
   single_step(plan, "fill", std::move(step), -1, to);
 }
 

@@ -44,7 +44,7 @@ u32 local_buffer(const FusionPlan& plan, PlannedKernel& kernel, u32 value);
 
 // Pages of `from` as `access` finds them become all of `to`; on the coprocessor, with conversion.
 void copy_pages(FusionPlan& plan, u32 from, const Access& access, u32 to);
-void fill(FusionPlan& plan, float number, u32 to);
+void fill(FusionPlan& plan, double number, u32 to);
 
 // The elements that `view` finds in `from`, one by one.
 struct Box {

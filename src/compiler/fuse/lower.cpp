@@ -31,6 +31,8 @@ FusionPlan Lowering::run() {
     if (a_.family(node) == Family::external) {
       u32 id = value(node);
       plan_.values[id].desc.external = i32(nodes[node].attrs[0]);
+    } else if (a_.family(node) == Family::iota) {
+      lower_iota(node);
     } else if (a_.family(node) == Family::gather) {
       lower_gather(node);
     } else if (a_.family(node) == Family::scatter) {
@@ -90,7 +92,7 @@ void Lowering::copy_view(u32 node, u32 to) {
   if (a_.family(source.base) == Family::constant) return fill(plan_, base.value, to);
   auto pages = page_access(source.view, source.seen, {extents(base.shape), default_tiling(base.shape)});
   u32 from = value(source.base);
-  if (pages && base.dtype != DType::int32) return copy_pages(plan_, from, *pages, to);
+  if (pages) return copy_pages(plan_, from, *pages, to);
   const Extents& seen = source.seen;
   copy_elements(plan_, from, {source.view, {seen.rows * seen.cols, seen.cols, 1}}, to);
 }
@@ -99,7 +101,7 @@ u32 copy_value(FusionPlan& plan, u32 from, Tiling tiling) {
   BufferDesc desc = plan.values[from].desc;
   Extents e = extents(desc.shape);
   auto pages = page_access(plain_view(desc.shape), e, {e, desc.tiling}).value();
-  bool by_pages = desc.dtype != DType::int32 && !(desc.tiling == Tiling::row && tiling == Tiling::tile);
+  bool by_pages = desc.tiling != Tiling::row || tiling != Tiling::tile;
   desc.tiling = tiling;
   desc.pages = page_count(desc.shape, tiling);
   desc.external = -1;
@@ -131,6 +133,17 @@ void Lowering::lower_cluster(const Cluster& cluster) {
     }
   }
   if (any) plan_.kernels.push_back(builder.finish());
+}
+
+void Lowering::lower_iota(u32 node) {
+  const u32 to = value(node);
+  PlannedKernel kernel;
+  kernel.spec.is_move = true;
+  kernel.spec.move.kind = MoveKernel::Kind::iota;
+  kernel.spec.move.src = kernel.spec.move.dst = local_buffer(plan_, kernel, to);
+  kernel.writes = {to};
+  kernel.spec.name = fmt::format("iota_{}", element_count(a_.graph.nodes[node].shape));
+  plan_.kernels.push_back(std::move(kernel));
 }
 
 void Lowering::lower_gather(u32 node) {

@@ -26,6 +26,7 @@ class Lowering {
   u32 in_own_order(u32 node);  // a value whose pages are the node's in the default layout
 
   void lower_cluster(const Cluster& cluster);
+  void lower_iota(u32 node);
   void lower_gather(u32 node);
   void lower_scatter(u32 node);
   void lower_join(u32 node);

@@ -13,8 +13,8 @@ struct Hasher {
   u64 state = 0x9E3779B97F4A7C15;
   void add(u64 value) { state = std::rotl(state ^ value, 27) * 0x9FB21C651E98DF25; }
   void add(const Node& node) {
-    add(u64(node.op) | u64(node.dtype) << 8 | u64(node.shape.size()) << 16 | u64(node.inputs.size()) << 24 |
-        u64(std::bit_cast<u32>(node.value)) << 32);
+    add(u64(node.op) | u64(node.dtype) << 8 | u64(node.shape.size()) << 16 | u64(node.inputs.size()) << 24);
+    add(std::bit_cast<u64>(node.value));
     for (i64 extent : node.shape) add(u64(extent));
     for (u32 input : node.inputs) add(input);
     for (i64 attr : node.attrs) add(u64(attr));
@@ -71,15 +71,8 @@ Graph simplify(const Graph& graph) {
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 const char* to_string(DType dtype) {
-  switch (dtype) {
-    case DType::bf16:
-      return "bf16";
-    case DType::fp32:
-      return "fp32";
-    case DType::int32:
-      return "int32";
-  }
-  return "?";
+  static constexpr const char* kNames[] = {"boolean", "uint32", "int32", "bf16", "fp32"};
+  return kNames[size_t(dtype)];
 }
 
 }  // namespace baretile::compiler

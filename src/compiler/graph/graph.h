@@ -15,10 +15,10 @@ struct Node {
   DType dtype = DType::fp32;
   Shape shape;
   std::vector<u32> inputs;
-  // external: its number; reduce, flip, concat: axis; permute: axes; slice: first index of each axis;
+  // external: its number; reduce, flip, concat: axis; stride: axis, n; permute: axes; slice: first index of each axis;
   // matmul: fidelity phases; assign_rows: 1 if the old value must survive.
   std::vector<i64> attrs;
-  float value = 0;  // constant
+  double value = 0;  // constant
   bool operator==(const Node&) const = default;
 };
 

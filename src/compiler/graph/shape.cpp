@@ -88,8 +88,8 @@ Shape aligned_for_expand(const Shape& shape, const Shape& wanted) {
 
 MatmulShapes matmul_shapes(const Shape& x, const Shape& y) {
   if (x.size() < 2 || y.size() < 2) {
-    throw UsageError(fmt::format("matmul: {} by {}: both need two axes or more; reshape a vector to [1, n] or [n, 1].",
-                                 to_string(x), to_string(y)));
+    throw UsageError(fmt::format("matmul: {} by {}: a number has no axis to multiply along; use mul.", to_string(x),
+                                 to_string(y)));
   }
   const i64 m = x[x.size() - 2], k = x.back(), n = y.back();
   if (k != y[y.size() - 2]) {

@@ -1,6 +1,7 @@
 #include "compiler/graph/view.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace baretile::compiler {
 
@@ -46,6 +47,16 @@ View flipped(View view, size_t axis) {
     view.offset += (digit.size - 1) * digit.stride;
     digit.stride = -digit.stride;
   }
+  return view;
+}
+
+std::optional<View> strided(View view, size_t axis, i64 step) {
+  Digits& digits = view.axes[axis];
+  if (digits.empty()) return view;
+  if (digits.size() > 1 && digits[0].size % step != 0) return std::nullopt;
+  const Digits old = std::exchange(digits, {});
+  append(digits, {u32(ceil_div(u64(old[0].size), u64(step))), old[0].stride * step});
+  for (size_t i = 1; i < old.size(); ++i) append(digits, old[i]);
   return view;
 }
 
@@ -116,6 +127,8 @@ std::optional<View> apply(const Node& node, const View& input) {
       return flipped(input, size_t(node.attrs[0]));
     case Op::expand:
       return expanded(node.shape, input);
+    case Op::stride:
+      return strided(input, size_t(node.attrs[0]), node.attrs[1]);
     case Op::permute: {
       View view{input.offset, {}};
       for (i64 axis : node.attrs) view.axes.push_back(input.axes[size_t(axis)]);

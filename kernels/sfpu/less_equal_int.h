@@ -1,0 +1,12 @@
+#pragma once
+#include "greater_equal_int.h"
+
+namespace baretile::kernel::sfpu {
+
+// 1.0 or 0.
+template <u32 D, u32 A, u32 B, u32 T>
+inline void less_equal_int() {
+  greater_equal_int<D, B, A, T>();
+}
+
+}  // namespace baretile::kernel::sfpu

@@ -1,0 +1,12 @@
+#pragma once
+#include "sfpu_core.h"
+
+namespace baretile::kernel::sfpu {
+
+// Exact. D may be an operand. Zero stays zero.
+template <u32 D, u32 A, u32 B, u32 T>
+inline void maximum_uint() {
+  choose_integer<D, A, B, T, T, Test::negative>();
+}
+
+}  // namespace baretile::kernel::sfpu
