@@ -7,7 +7,7 @@
 #include "baretile/autograd.h"
 #include "baretile/runtime.h"
 #include "baretile/tensor.h"
-#include "compiler/graph/graph.h"
+#include "compiler/compiler.h"
 
 namespace baretile {
 
@@ -36,5 +36,11 @@ struct Capture {
   std::vector<std::shared_ptr<Expr>> externals, outputs;
 };
 Capture capture(std::span<const Tensor> tensors);
+
+// The graph's Program, compiled once.
+std::shared_ptr<const compiler::Compiled> program_for(const compiler::Graph& graph);
+// Runs it on the externals' addresses; a buffer for each of the graph's outputs, none where it was written in place.
+std::vector<DeviceBuffer> execute(Runtime& runtime, const compiler::Compiled& compiled, std::vector<u64> addresses,
+                                  std::span<const compiler::Node> outputs);
 
 }  // namespace baretile

@@ -21,19 +21,6 @@ struct ProgramCache {
   std::unordered_multimap<u64, std::pair<compiler::Graph, std::shared_ptr<const Compiled>>> programs;
 };
 
-std::shared_ptr<const Compiled> program_for(const compiler::Graph& graph) {
-  static ProgramCache cache;
-  std::lock_guard lock(cache.mutex);
-  const u64 key = hash(graph);
-  auto [first, last] = cache.programs.equal_range(key);
-  for (auto entry = first; entry != last; ++entry) {
-    if (entry->second.first == graph) return entry->second.second;
-  }
-  auto compiled = std::make_shared<const Compiled>(compiler::compile(graph));
-  cache.programs.emplace(key, std::pair{graph, compiled});
-  return compiled;
-}
-
 bool has_value(const Tensor& tensor) { return tensor.expr()->storage.pages() != 0; }
 
 Runtime& runtime_of(const Capture& captured) {
@@ -58,6 +45,35 @@ Runtime& runtime_of(const Capture& captured) {
 
 }  // namespace
 
+std::shared_ptr<const Compiled> program_for(const compiler::Graph& graph) {
+  static ProgramCache cache;
+  std::lock_guard lock(cache.mutex);
+  const u64 key = hash(graph);
+  auto [first, last] = cache.programs.equal_range(key);
+  for (auto entry = first; entry != last; ++entry) {
+    if (entry->second.first == graph) return entry->second.second;
+  }
+  auto compiled = std::make_shared<const Compiled>(compiler::compile(graph));
+  cache.programs.emplace(key, std::pair{graph, compiled});
+  return compiled;
+}
+
+std::vector<DeviceBuffer> execute(Runtime& runtime, const Compiled& compiled, std::vector<u64> addresses,
+                                  std::span<const compiler::Node> outputs) {
+  const size_t inputs = addresses.size();
+  std::vector<DeviceBuffer> made(outputs.size());
+  for (size_t i = 0; i < made.size(); ++i) {
+    const u32 slot = compiled.output_slots[i];
+    if (slot < inputs) continue;
+    PageFormat format(outputs[i].shape, outputs[i].dtype);
+    made[i] = runtime.allocate(format.page_bytes(), format.pages());
+    addresses.resize(std::max<size_t>(addresses.size(), slot + 1));
+    addresses[slot] = made[i].address();
+  }
+  runtime.run(compiled.program, addresses);
+  return made;
+}
+
 void realize(std::span<const Tensor> tensors) {
   std::vector<Tensor> wanted;
   for (const Tensor& tensor : tensors) {
@@ -72,16 +88,9 @@ void realize(std::span<const Tensor> tensors) {
   const size_t inputs = captured.externals.size();
   std::vector<u64> addresses;
   for (const auto& expr : captured.externals) addresses.push_back(expr->storage.address());
-  std::vector<DeviceBuffer> made(captured.outputs.size());
-  for (size_t i = 0; i < made.size(); ++i) {
-    const u32 slot = compiled->output_slots[i];
-    if (slot < inputs) continue;  // written in place
-    PageFormat format(captured.outputs[i]->node.shape, captured.outputs[i]->node.dtype);
-    made[i] = runtime.allocate(format.page_bytes(), format.pages());
-    addresses.resize(std::max<size_t>(addresses.size(), slot + 1));
-    addresses[slot] = made[i].address();
-  }
-  runtime.run(compiled->program, addresses);
+  std::vector<compiler::Node> outputs;
+  for (const auto& expr : captured.outputs) outputs.push_back(expr->node);
+  std::vector<DeviceBuffer> made = execute(runtime, *compiled, std::move(addresses), outputs);
   for (size_t i = 0; i < made.size(); ++i) {
     Expr& expr = *captured.outputs[i];
     const u32 slot = compiled->output_slots[i];

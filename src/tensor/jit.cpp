@@ -1,0 +1,149 @@
+#include "baretile/jit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/compiler.h"
+#include "tensor/expr.h"
+
+namespace baretile {
+
+using compiler::Op;
+
+namespace {
+
+// What an argument looks like to a graph.
+compiler::Node outside(const Tensor& x) { return {Op::external, x.dtype(), x.shape(), {}, {}, 0}; }
+
+Tensor holding(Runtime* runtime, compiler::Node node, DeviceBuffer storage) {
+  auto expr = std::make_shared<Expr>();
+  expr->node = {Op::external, node.dtype, std::move(node.shape), {}, {}, 0};
+  expr->runtime = runtime;
+  expr->storage = std::move(storage);
+  return Tensor(std::move(expr));
+}
+
+}  // namespace
+
+// One combination of arguments: the inputs, then the state.
+struct Jit::Trace {
+  struct External {
+    size_t argument;
+    std::shared_ptr<Expr> constant;  // null: it is the argument
+  };
+  std::vector<compiler::Node> arguments;
+  std::shared_ptr<const compiler::Compiled> compiled;
+  std::vector<External> externals;
+  std::vector<compiler::Node> made;  // the program's outputs
+  std::vector<i64> results;          // of the function, then of the state, among them; -1 - n: argument n as it is
+
+  void record(std::span<const Tensor> outputs, std::span<const Expr* const> stand_ins);
+  std::vector<Tensor> replay(std::span<const Tensor> given) const;
+};
+
+Jit::Jit(Function function, std::vector<Tensor*> state) : function_(std::move(function)), state_(std::move(state)) {}
+Jit::~Jit() = default;
+size_t Jit::traces() const { return traces_.size(); }
+
+void Jit::Trace::record(std::span<const Tensor> outputs, std::span<const Expr* const> stand_ins) {
+  const auto argument_of = [&](const Expr* expr) {
+    return std::find(stand_ins.begin(), stand_ins.end(), expr) - stand_ins.begin();
+  };
+  std::vector<Tensor> wanted;
+  for (const Tensor& output : outputs) {
+    if (!output) throw UsageError("jit: the function gives an empty tensor; give it a value first.");
+    if (argument_of(output.expr().get()) == i64(stand_ins.size())) wanted.push_back(output);
+  }
+  Capture captured = capture(wanted);
+  for (const auto& expr : captured.externals) {
+    const i64 argument = argument_of(expr.get());
+    const bool is_argument = argument < i64(stand_ins.size());
+    externals.push_back({size_t(argument), is_argument ? nullptr : expr});
+    if (!is_argument && expr->storage.pages() == 0)
+      throw UsageError(fmt::format("jit: a placeholder of shape {} has no value; make it an input.",
+                                   compiler::to_string(expr->node.shape)));
+  }
+  for (const Tensor& output : outputs) {
+    const i64 argument = argument_of(output.expr().get());
+    const auto found = std::find(captured.outputs.begin(), captured.outputs.end(), output.expr());
+    results.push_back(argument < i64(stand_ins.size()) ? -1 - argument : found - captured.outputs.begin());
+  }
+  if (captured.outputs.empty()) return;
+  compiled = program_for(captured.graph);
+  for (size_t i = 0; i < captured.outputs.size(); ++i) {
+    const auto& expr = captured.outputs[i];
+    const u32 slot = compiled->output_slots[i];
+    const bool constant = slot < externals.size() && externals[slot].constant;
+    if (constant || std::none_of(outputs.begin(), outputs.end(), [&](const Tensor& x) { return x.expr() == expr; }))
+      throw UsageError(
+          fmt::format("jit: the function assigns to a tensor of shape {} that is not among its state; name it there.",
+                      compiler::to_string(expr->node.shape)));
+    made.push_back(expr->node);
+  }
+}
+
+std::vector<Tensor> Jit::Trace::replay(std::span<const Tensor> given) const {
+  std::vector<u64> addresses;
+  for (const External& e : externals)
+    addresses.push_back((e.constant ? *e.constant : *given[e.argument].expr()).storage.address());
+  Runtime* runtime = nullptr;
+  for (const External& e : externals) runtime = e.constant ? e.constant->runtime : given[e.argument].runtime();
+  if (!runtime && !made.empty()) throw UsageError("jit: the function uses no tensor of a device; give it one.");
+  std::vector<DeviceBuffer> buffers;
+  if (!made.empty()) buffers = execute(*runtime, *compiled, std::move(addresses), made);
+  std::vector<Tensor> values, out;
+  for (size_t i = 0; i < made.size(); ++i) {
+    const u32 slot = compiled->output_slots[i];
+    values.push_back(slot < externals.size() ? given[externals[slot].argument]
+                                             : holding(runtime, made[i], std::move(buffers[i])));
+  }
+  for (const i64 result : results) out.push_back(result < 0 ? given[size_t(-1 - result)] : values[size_t(result)]);
+  return out;
+}
+
+std::vector<Tensor> Jit::operator()(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> given = inputs;
+  for (const Tensor* state : state_) given.push_back(*state);
+  realize(given);
+  const auto fits = [&](const std::unique_ptr<Trace>& trace) {
+    return std::equal(trace->arguments.begin(), trace->arguments.end(), given.begin(), given.end(),
+                      [](const compiler::Node& node, const Tensor& x) { return node == outside(x); });
+  };
+  auto trace = std::find_if(traces_.begin(), traces_.end(), fits);
+  if (trace == traces_.end()) trace = traces_.insert(traces_.end(), this->trace(given, inputs.size()));
+  std::vector<Tensor> out = (*trace)->replay(given);
+  for (size_t i = 0; i < state_.size(); ++i) *state_[i] = out[out.size() - state_.size() + i];
+  out.resize(out.size() - state_.size());
+  return out;
+}
+
+// Calls the function with stand-ins, also for the state, which has its values back afterwards.
+std::unique_ptr<Jit::Trace> Jit::trace(const std::vector<Tensor>& given, size_t inputs) {
+  auto trace = std::make_unique<Trace>();
+  std::vector<Tensor> stand_ins;
+  std::vector<const Expr*> exprs;
+  for (const Tensor& x : given) {
+    trace->arguments.push_back(outside(x));
+    stand_ins.push_back(holding(x.runtime(), outside(x), {}));
+    exprs.push_back(stand_ins.back().expr().get());
+  }
+  const auto set_state = [&](std::span<const Tensor> values) {
+    for (size_t i = 0; i < state_.size(); ++i) *state_[i] = values[inputs + i];
+  };
+  set_state(stand_ins);
+  stand_ins.resize(inputs);  // the state's are the function's alone, so that it may write where they lie
+  std::vector<Tensor> outputs;
+  try {
+    outputs = function_(stand_ins);
+  } catch (...) {
+    set_state(given);
+    throw;
+  }
+  for (Tensor* state : state_) outputs.push_back(*state);
+  set_state(given);
+  trace->record(outputs, exprs);
+  return trace;
+}
+
+}  // namespace baretile
