@@ -110,4 +110,9 @@ inline void unrolled(Body body) {
 
 constexpr u32 least(u32 a, u32 b) { return a < b ? a : b; }
 
+// What T2 reads Dst as for a page format; packer and matrix unit must agree on it.
+constexpr bool in_blocks(Format format) { return format == Format::bfp4 || format == Format::bfp8; }
+template <Format format>
+inline constexpr Format read_as = in_blocks(format) ? Format::fp32 : format;
+
 }  // namespace baretile::kernel

@@ -7,11 +7,12 @@ namespace baretile::kernel {
 // Address modes: 0-4 of the products, 5 of 16-bit loads, 6 and 7 of the vector unit.
 inline constexpr u32 kModeLoad = 5, kModeNext = 6, kModeStay = 7;
 
-// Rows to step; at the end of a phase A and B go back to 0 and the next fidelity phase begins.
-template <u32 mode, u32 a, u32 b, u32 d, bool end_of_phase>
+// Rows to step; at the end of a phase A and B go back to 0 and fidelity goes on by `next`: 1, or 2 where SrcA's values
+// have no more than the five bits that even phases take.
+template <u32 mode, u32 a, u32 b, u32 d, u32 next>
 inline void set_address_mode() {
-  set_thread_config<thd::ADDR_MOD_AB_SEC0_SrcAIncr.word + mode, a | end_of_phase << 7 | b << 8 | end_of_phase << 15>();
-  set_thread_config<thd::ADDR_MOD_DST_SEC0_DestIncr.word + mode, d | end_of_phase << 13>();
+  set_thread_config<thd::ADDR_MOD_AB_SEC0_SrcAIncr.word + mode, a | (next != 0) << 7 | b << 8 | (next != 0) << 15>();
+  set_thread_config<thd::ADDR_MOD_DST_SEC0_DestIncr.word + mode, d | next << 13>();
   set_thread_config<thd::ADDR_MOD_BIAS_SEC0_BiasIncr.word + mode, 0>();
 }
 
@@ -23,7 +24,7 @@ inline void reset_counters() {
   issue<encode(SETRWC{.BitMask = 15, .ClearAB = banks})>();
 }
 
-// `packed`: the format that T2 reads Dst as; packer and matrix unit must agree on it.
+// `packed`: the format of T2's first page.
 template <Format packed>
 inline void setup_math() {
   set_thread_config<0, 0>();
@@ -32,13 +33,13 @@ inline void setup_math() {
   set_thread_config<thd::DISABLE_IMPLIED_SRCB_FMT_Base.word, 0>();
   set_thread_config<thd::CLR_DVALID_SrcA_Disable.word, 0>();
   config(1) = cfg::ALU_FORMAT_SPEC_REG0_SrcA(u32(Format::bf16)) | cfg::ALU_FORMAT_SPEC_REG1_SrcB(u32(Format::bf16)) |
-              cfg::ALU_FORMAT_SPEC_REG2_Dstacc(u32(packed)) | cfg::ALU_ACC_CTRL_Fp32_enabled(1) |
+              cfg::ALU_FORMAT_SPEC_REG2_Dstacc(u32(read_as<packed>)) | cfg::ALU_ACC_CTRL_Fp32_enabled(1) |
               cfg::ALU_ACC_CTRL_SFPU_Fp32_enabled(1);
   config(2) = 0;    // no ReLU, denormals flushed
   config(220) = 0;  // Dst rows as they are
-  set_address_mode<kModeLoad, 8, 0, 0, false>();
-  set_address_mode<kModeNext, 0, 0, 2, false>();
-  set_address_mode<kModeStay, 0, 0, 0, false>();
+  set_address_mode<kModeLoad, 8, 0, 0, 0>();
+  set_address_mode<kModeNext, 0, 0, 2, 0>();
+  set_address_mode<kModeStay, 0, 0, 0, 0>();
   reset_counters();
   issue<encode(SEMINIT{.SemMask = kDstGranted, .Init = 0, .Max = 1})>();
   issue<encode(SEMINIT{.SemMask = kDstLoaded, .Init = 0, .Max = 1})>();
@@ -70,13 +71,13 @@ inline void record() {
 
 // 32 x 32 times 32 x 32: SrcB holds the left faces F0 … F3, SrcA the right ones, Dst the result's in the same order.
 // A transposed right operand has its faces F1 and F2 the other way round.
-template <bool transposed>
+template <bool transposed, u32 next_phase = 1>
 inline void record_tile_product() {
-  set_address_mode<0, 0, 8, 0, false>();                      // lower half of the left face
-  set_address_mode<1, 0, 24, 0, false>();                     // from F0 (F1) on to F2 (F3)
-  set_address_mode<2, transposed ? 32 : 16, 24, 0, false>();  // next column, same k; SrcB wraps at 64
-  set_address_mode<3, transposed ? 48 : 16, 40, 0, false>();  // next k
-  set_address_mode<4, 0, 0, 0, true>();
+  set_address_mode<0, 0, 8, 0, 0>();                      // lower half of the left face
+  set_address_mode<1, 0, 24, 0, 0>();                     // from F0 (F1) on to F2 (F3)
+  set_address_mode<2, transposed ? 32 : 16, 24, 0, 0>();  // next column, same k; SrcB wraps at 64
+  set_address_mode<3, transposed ? 48 : 16, 40, 0, 0>();  // next k
+  set_address_mode<4, 0, 0, 0, next_phase>();
   record<16>();
   mvmul<0, 0>(), mvmul<8, 1>(), mvmul<32, 0>(), mvmul<40, 2>();
   mvmul<16, 0>(), mvmul<24, 1>(), mvmul<48, 0>(), mvmul<56, 3>();
@@ -86,12 +87,12 @@ inline void record_tile_product() {
 
 // Groups of up to eight left rows: SrcB holds columns 0-15 of a group in eight rows, then columns 16-31. Column half c
 // of group g is accumulated in the eight Dst rows from 8 n, where n = c for one group and 4 c + g for several.
-template <u32 groups, bool transposed, u32 first = 0>
+template <u32 groups, bool transposed, u32 next_phase = 1, u32 first = 0>
 inline void record_group_product() {
-  set_address_mode<0, transposed ? 32 : 16, 0, 0, false>();
-  set_address_mode<1, transposed ? 48 : 16, 8, 0, false>();
-  set_address_mode<2, 16, 8, 0, false>();
-  set_address_mode<4, 0, 0, 0, true>();
+  set_address_mode<0, transposed ? 32 : 16, 0, 0, 0>();
+  set_address_mode<1, transposed ? 48 : 16, 8, 0, 0>();
+  set_address_mode<2, 16, 8, 0, 0>();
+  set_address_mode<4, 0, 0, 0, next_phase>();
   record<4 * groups, first>();
   constexpr u32 right = groups == 1 ? 8 : 32;  // column half 1
   unrolled<groups>([]<u32 g>() {
@@ -99,10 +100,10 @@ inline void record_group_product() {
   });
 }
 // For group_product: four groups, or two.
-template <bool transposed>
+template <bool transposed, u32 next_phase = 1>
 inline void record_group_products() {
-  record_group_product<4, transposed>();
-  record_group_product<2, transposed, 16>();
+  record_group_product<4, transposed, next_phase>();
+  record_group_product<2, transposed, next_phase, 16>();
 }
 
 // Runs a recorded product into the accumulator at `row`, then gives `banks` back.

@@ -1,5 +1,5 @@
-// T2: output slots of Dst into pages of the output ring. fp32 goes out as it is; bf16 is rounded to nearest, ties away
-// from zero. src: BlackholeA0 PACR.md, Packers/*.md; checked on ttsim v1.10.
+// T2: output slots of Dst into pages of the output ring. fp32 goes out as it is; bf16 and bfp8 are rounded to nearest,
+// ties away from zero; bfp4 is cut, see round_blocks. src: BlackholeA0 PACR.md, Packers/*.md; checked on ttsim v1.10.
 #pragma once
 #include "cb.h"
 
@@ -16,7 +16,6 @@ class Packer {
     config(cfg::TILE_ROW_SET_MAPPING_0_row_set_mapping_0.word) = 0;
     config(cfg::PCK_EDGE_OFFSET_SEC0_mask.word) = 0xFFFF;  // no column masked
     config(cfg::PACK_COUNTERS_SEC0_pack_reads_per_xy_plane.word) = cfg::PACK_COUNTERS_SEC0_pack_reads_per_xy_plane(16);
-    config(cfg::THCON_SEC0_REG1_Exp_section_size.word) = 0;
     config(cfg::THCON_SEC0_REG1_Pack_L1_Acc.word) = 0;
     config(cfg::DEST_TARGET_REG_CFG_PACK_SEC0_Offset.word) = 0;
     set_thread_config<thd::ADDR_MOD_PACK_SEC0_YsrcIncr.word, thd::ADDR_MOD_PACK_SEC0_YsrcIncr(4)>();
@@ -28,16 +27,18 @@ class Packer {
   // Of the pages that follow. Nothing is under way here, as each page is waited for.
   template <Format format>
   void to() {
-    constexpr u32 bytes = format == Format::fp32 ? 4 : 2;
+    constexpr u32 bytes = read_as<format> == Format::fp32 ? 4 : 2, exponents = in_blocks(format) ? 64 : 0;
+    config(cfg::THCON_SEC0_REG1_Exp_section_size.word) = cfg::THCON_SEC0_REG1_Exp_section_size(exponents / 16);
     config(cfg::PCK0_ADDR_CTRL_XY_REG_0_Ystride.word) = cfg::PCK0_ADDR_CTRL_XY_REG_0_Ystride(16 * bytes);
     config(cfg::THCON_SEC0_REG1_Out_data_format.word) =
-        cfg::THCON_SEC0_REG1_Out_data_format(u32(format)) | cfg::THCON_SEC0_REG1_In_data_format(u32(format));
+        cfg::THCON_SEC0_REG1_Out_data_format(u32(format)) | cfg::THCON_SEC0_REG1_In_data_format(u32(read_as<format>));
   }
   // As to(), when the kernel's outputs differ: the matrix unit's idea of Dst changes along.
   template <Format format>
   void switch_to() {
     to<format>();
-    config(1) = (config(1) & ~cfg::ALU_FORMAT_SPEC_REG2_Dstacc.mask()) | cfg::ALU_FORMAT_SPEC_REG2_Dstacc(u32(format));
+    config(1) =
+        (config(1) & ~cfg::ALU_FORMAT_SPEC_REG2_Dstacc.mask()) | cfg::ALU_FORMAT_SPEC_REG2_Dstacc(u32(read_as<format>));
   }
 
   void acquire() {

@@ -14,8 +14,9 @@ class Unpacker {
   Unpacker() {
     set_thread_config<0, 0>();
     set_thread_config<thd::UNPACK_MISC_CFG_CfgContextOffset_0.word, 0>();
-    config(kDescriptor0 + 1) = 1 | 1 << 16;  // y 1, z 1: Z steps by the x size, 16 datums
-    config(kDescriptor1 + 1) = 1 | 1 << 16;
+    // y 1: Z steps by the x size, 16 datums; z 64: a block format's page begins with 64 exponents.
+    config(kDescriptor0 + 1) = 1 | 64 << 16;
+    config(kDescriptor1 + 1) = 1 | 64 << 16;
     config(cfg::UNP0_ADD_DEST_ADDR_CNTR_add_dest_addr_cntr.word) = cfg::UNP0_ADD_DEST_ADDR_CNTR_add_dest_addr_cntr(1);
     config(cfg::THCON_SEC0_REG5_Dest_cntx0_address.word) = 64 | 64 << 16;  // row 0: SrcA and Dst begin at address row 4
     config(cfg::THCON_SEC0_REG5_Tile_x_dim_cntx0.word) = 16 | 16 << 16;

@@ -7,5 +7,6 @@
 #include "baretile/jit.h"
 #include "baretile/nn.h"
 #include "baretile/program.h"
+#include "baretile/random.h"
 #include "baretile/runtime.h"
 #include "baretile/tensor.h"

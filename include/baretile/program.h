@@ -9,21 +9,26 @@
 
 namespace baretile {
 
-// In the order of promotion: two operands meet in the later one. boolean is stored as bf16 0 and 1.
-enum class DType : u8 { boolean, uint32, int32, bf16, fp32 };
+// In the order of promotion: two operands meet in the later one. boolean is stored as bf16 0 and 1. bfp4 and bfp8 are block formats: 16
+// consecutive values of a row share the exponent of the largest, and keep a sign and 3 or 7 bits each. They exist in Tiling::tile only.
+enum class DType : u8 { boolean, uint32, int32, bfp4, bfp8, bf16, fp32 };
 constexpr bool is_integer(DType t) { return t == DType::uint32 || t == DType::int32; }
-constexpr bool is_float(DType t) { return t >= DType::bf16; }
-constexpr u32 dtype_bytes(DType t) { return t == DType::boolean || t == DType::bf16 ? 2 : 4; }
+constexpr bool is_float(DType t) { return t >= DType::bfp4; }
+constexpr bool is_block(DType t) { return t == DType::bfp4 || t == DType::bfp8; }
+constexpr DType without_blocks(DType t) { return is_block(t) ? DType::bf16 : t; }  // what holds every value of t, one by one
+// Of an element; 0: it has no place of its own.
+constexpr u32 dtype_bytes(DType t) { return is_block(t) ? 0 : t == DType::boolean || t == DType::bf16 ? 2 : 4; }
 
 // How a matrix [rows, cols] is cut into pages. Leading dimensions repeat the matrix. Padding is zero in every stored page.
 enum class Tiling : u8 {
-  tile,   // 32 x 32 in four 16 x 16 faces, row-major inside a face
+  tile,   // 32 x 32 in four 16 x 16 faces, row-major inside a face; block formats: 64 exponents, then the signs and magnitudes
   row,    // 1 x 32, for matrices of one row: the page is 32 consecutive values
   split,  // left operands of a matmul, fp32 as two bf16: 4 rows x 32 columns as [column half][high 4x16, low 4x16] bf16, 512 bytes
 };
 
 // Bytes of one page, as stored in DRAM.
 constexpr u32 page_bytes(Tiling tiling, DType dtype) {
+  if (is_block(dtype)) return 64 + (dtype == DType::bfp4 ? 512 : 1024);
   return tiling == Tiling::split ? 512 : dtype_bytes(dtype) * (tiling == Tiling::tile ? 1024 : 32);
 }
 

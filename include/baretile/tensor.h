@@ -17,6 +17,16 @@ class Runtime;
 struct Expr;
 using Shape = std::vector<i64>;
 
+// What a dtype keeps of a value. fp32: 24 significant bits; bf16: 8, to nearest even from the host, ties away from zero
+// on the device. bfp8 and bfp4 are for storage, above all of weights, at 8.5 and 4.5 bits a value: 16 neighbours in a
+// row (from a multiple of 16 on) share the exponent of the largest, and each is a multiple of a step, 2^-6 (2^-2) of
+// the power of two in the largest, to nearest, ties away from zero, up to 127 (7) steps. The largest of 16 thus keeps 7
+// (3) significant bits, one k binades below it k fewer, and what is below half a step is 0. -0 and denormals become 0.
+// An infinity or NaN stays one and makes 0 of its block, except for values next to 2^128. From 1.875 * 2^127 on bfp4 is
+// infinite, and below 2^-122 it rounds toward zero. Host and device agree on every bit, but for NaNs. Only casts,
+// uploads and full make such tensors, of two rows or more; all else reads them as bf16, exactly, and gives bf16 (views
+// too).
+
 // A handle to a value; copies share it.
 class Tensor {
  public:
@@ -31,7 +41,7 @@ class Tensor {
   Tensor() = default;
   Tensor(double number);  // of shape [] and of no device; it takes shape and dtype from what it meets
   static Tensor of(Runtime& runtime, std::initializer_list<Nested> rows, DType dtype = DType::fp32);
-  // Row-major values. bf16 rounds to nearest even.
+  // Row-major values.
   static Tensor from_host(Runtime& runtime, std::span<const float> values, Shape shape, DType dtype = DType::fp32);
   static Tensor from_host(Runtime& runtime, std::span<const i32> values, Shape shape);
   static Tensor from_host(Runtime& runtime, std::span<const u32> values, Shape shape);
@@ -53,7 +63,7 @@ class Tensor {
   Runtime* runtime() const;  // where it lies; null for numbers and placeholders
   i64 size(i64 axis) const;  // negative axes count from the last
 
-  std::vector<float> to_host() const;  // of bf16, fp32 and boolean
+  std::vector<float> to_host() const;  // of floats and booleans
   std::vector<i32> to_host_int32() const;
   std::vector<u32> to_host_uint32() const;
   Tensor& realize();
@@ -98,7 +108,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 std::string to_string(const Tensor& tensor);
 
 // Element by element, with NumPy's broadcasting. Operands of several dtypes become the latest of boolean, uint32,
-// int32, bf16, fp32; a number takes the others' dtype, or makes them fp32 where that cannot hold it.
+// int32, bf16 (block formats too), fp32; a number takes the others' dtype, or makes them fp32 where that cannot hold it.
 #define UNARY(name, ...) Tensor name(const Tensor& x);
 #define BINARY(name, ...) Tensor name(const Tensor& x, const Tensor& y);
 #define TERNARY(name, ...) Tensor name(const Tensor& x, const Tensor& y, const Tensor& z);
@@ -114,6 +124,15 @@ inline Tensor operator-(const Tensor& x) { return neg(x); }
 inline Tensor operator+(const Tensor& x, const Tensor& y) { return add(x, y); }
 inline Tensor operator-(const Tensor& x, const Tensor& y) { return sub(x, y); }
 inline Tensor operator*(const Tensor& x, const Tensor& y) { return mul(x, y); }
+inline Tensor operator/(const Tensor& x, const Tensor& y) { return div(x, y); }
+inline Tensor operator&(const Tensor& x, const Tensor& y) { return bit_and(x, y); }
+inline Tensor operator|(const Tensor& x, const Tensor& y) { return bit_or(x, y); }
+inline Tensor operator^(const Tensor& x, const Tensor& y) { return bit_xor(x, y); }
+inline Tensor operator~(const Tensor& x) { return bit_not(x); }
+inline Tensor& operator+=(Tensor& x, const Tensor& y) { return x = x + y; }
+inline Tensor& operator-=(Tensor& x, const Tensor& y) { return x = x - y; }
+inline Tensor& operator*=(Tensor& x, const Tensor& y) { return x = x * y; }
+inline Tensor& operator/=(Tensor& x, const Tensor& y) { return x = x / y; }
 inline Tensor operator<(const Tensor& x, const Tensor& y) { return less(x, y); }
 inline Tensor operator<=(const Tensor& x, const Tensor& y) { return less_equal(x, y); }
 inline Tensor operator>(const Tensor& x, const Tensor& y) { return greater(x, y); }
@@ -121,7 +140,9 @@ inline Tensor operator>=(const Tensor& x, const Tensor& y) { return greater_equa
 
 // Over the last two axes; leading axes broadcast. fp32 if an operand is, else bf16; always accumulated in 32 bits. An
 // fp32 left operand of bf16 weights keeps 14 significant bits, fp32 by fp32 keeps 11 (tf32). Two phases of bf16 by bf16
-// halve the time and keep 7 bits of the right operand's 8 and 7 of the left's.
+// halve the time and keep 7 bits of the right operand's 8 and 7 of the left's. Block formats, also transposed on the
+// right, are multiplied as they lie in memory; bfp4 on the right, and either on the left, halve the time and lose
+// nothing.
 Tensor matmul(const Tensor& x, const Tensor& y, u32 phases = 4);
 Tensor gather_rows(const Tensor& table, const Tensor& index);  // [n, c] of a table [m, c] by int32 [n]
 Tensor concat(std::span<const Tensor> tensors, i64 axis);
@@ -145,6 +166,9 @@ Tensor leaky_relu(const Tensor& x, double slope = 0.01);
 Tensor gelu(const Tensor& x);       // x Φ(x)
 Tensor gelu_tanh(const Tensor& x);  // its approximation by tanh
 Tensor clamp(const Tensor& x, double low, double high);
+// Of floats, the quotient rounded down, and what is left, with the divisor's sign; off by the rounding of x / y where that is large.
+Tensor floor_divide(const Tensor& x, const Tensor& y);
+Tensor remainder(const Tensor& x, const Tensor& y);
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 Tensor tril(const Tensor& x, i64 diagonal = 0);  // zero above a diagonal of the last two axes
 Tensor triu(const Tensor& x, i64 diagonal = 0);  // zero below it

@@ -29,11 +29,16 @@ Program pack(const Schedule& schedule, std::vector<KernelImage> images) {
 }
 
 Compiled compile(const Graph& graph) {
-  FusionPlan plan = fuse(graph);
-  Schedule scheduled = schedule(plan);
-  std::vector<KernelSource> sources = emit_all(scheduled);
-  std::vector<KernelImage> images = build_kernels(sources);
-  return {pack(scheduled, std::move(images)), output_slots(plan)};
+  for (size_t slots = kMaxSlots;; --slots) {
+    const FusionPlan plan = fuse(graph, slots);
+    const Schedule scheduled = schedule(plan);
+    try {
+      const std::vector<KernelSource> sources = emit_all(scheduled);
+      return {pack(scheduled, build_kernels(sources)), output_slots(plan)};
+    } catch (const DstFull&) {
+      if (slots == kFewestSlots) throw;  // smaller kernels, with room for what registers do not hold
+    }
+  }
 }
 
 }  // namespace baretile::compiler

@@ -35,7 +35,7 @@ struct Contraction {
   Access right;                  // map.row by k, map.col by j
   bool right_transposed = false;  // stored [N, K]: pages are found through the map, values are transposed inside the page while unpacking
   u32 k_tiles = 1;
-  u32 phases = 4;                // fidelity phases; split: always 2
+  u32 phases = 4;                // fidelity phases; of bfp4 on the right only the even ones
 };
 
 enum class StepKind : u8 { load, constant, contraction, op, reduce };

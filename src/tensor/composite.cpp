@@ -9,12 +9,20 @@
 
 namespace baretile {
 
-Tensor silu(const Tensor& x) { return x * reciprocal(exp(-x) + 1); }
+namespace {
+
+// Differences of integers would wrap around.
+Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::fp32); }
+
+}  // namespace
+
+Tensor silu(const Tensor& x) { return x * sigmoid(x); }
 
 Tensor mean(const Tensor& x, i64 axis, bool keepdims) { return sum(x, axis, keepdims) * (1.0f / float(x.size(axis))); }
 
 Tensor softmax(const Tensor& x, i64 axis) {
-  Tensor e = exp(x - max(x.detach(), axis, true));  // any shift gives the same
+  const Tensor r = real(x);
+  Tensor e = exp(r - max(r.detach(), axis, true));  // any shift gives the same
   return e * reciprocal(sum(e, axis, true));
 }
 
@@ -22,12 +30,17 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
   return x * rsqrt(mean(x * x, -1, true) + epsilon) * weight;
 }
 
-Tensor sigmoid(const Tensor& x) { return reciprocal(exp(-x) + 1); }
-Tensor softplus(const Tensor& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
+Tensor sigmoid(const Tensor& x) { return reciprocal(exp(-real(x)) + 1); }
+Tensor softplus(const Tensor& x) { return maximum(x, 0) + log1p(exp(-abs(real(x)))); }
 Tensor leaky_relu(const Tensor& x, double slope) { return where(x > 0, x, x * slope); }
 Tensor gelu(const Tensor& x) { return x * (erf(x * M_SQRT1_2) + 1) * 0.5; }
 Tensor gelu_tanh(const Tensor& x) {
   return x * (tanh((x * x * 0.044715 + 1) * x * (M_2_SQRTPI * M_SQRT1_2)) + 1) * 0.5;
+}
+Tensor floor_divide(const Tensor& x, const Tensor& y) { return floor(x / y); }
+Tensor remainder(const Tensor& x, const Tensor& y) {
+  const Tensor rest = x - floor_divide(x, y) * y;  // the quotient may have been rounded up to the next integer
+  return where(logical_and(not_equal(rest, 0), logical_xor(rest < 0, y < 0)), rest + y, rest);
 }
 Tensor clamp(const Tensor& x, double low, double high) { return minimum(maximum(x, low), high); }
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) { return where(mask, value, x); }
@@ -63,8 +76,8 @@ Tensor var(const Tensor& x, i64 axis, bool keepdims, i64 correction) {
 }
 
 Tensor logsumexp(const Tensor& x, i64 axis, bool keepdims) {
-  const Tensor largest = max(x.detach(), axis, true), shift = where(isinf(largest), 0, largest);
-  const Tensor out = log(sum(exp(x - shift), axis, true)) + shift;
+  const Tensor r = real(x), largest = max(r.detach(), axis, true), shift = where(isinf(largest), 0, largest);
+  const Tensor out = log(sum(exp(r - shift), axis, true)) + shift;
   return keepdims ? out : out.squeeze(axis);
 }
 
@@ -111,7 +124,7 @@ TopK topk(const Tensor& x, i64 count) {
 
 Tensor gather(const Tensor& x, const Tensor& index) {
   const Tensor chosen = equal(index.unsqueeze(-1), iota(x.runtime(), x.size(-1), index.dtype()));
-  return sum(where(chosen, x.unsqueeze(-2), 0), -1).cast(x.dtype());
+  return sum(where(chosen, x.unsqueeze(-2), 0), -1).cast(without_blocks(x.dtype()));
 }
 
 Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& values) {

@@ -27,7 +27,10 @@ struct Expr {
   ~Expr();               // without recursion: chains grow long
 };
 
-Tensor iota(Runtime* runtime, i64 count, DType dtype = DType::int32);
+Tensor iota(Runtime* runtime, Shape shape, DType dtype = DType::int32);
+inline Tensor iota(Runtime* runtime, i64 count, DType dtype = DType::int32) {
+  return iota(runtime, Shape{count}, dtype);
+}
 Tensor filled(Runtime* runtime, Shape shape, double value, DType dtype);
 
 // The graph under some tensors. Writes in place that it contains are outputs of their own, after the wanted ones.

@@ -1,8 +1,11 @@
 #include "tensor/format.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace baretile {
 
@@ -13,6 +16,51 @@ u16 bf16_from_float(float value) {
 }
 
 float float_from_bf16(u16 bits) { return std::bit_cast<float>(u32(bits) << 16); }
+
+namespace {
+
+u32 bits_of(float value) { return std::bit_cast<u32>(value); }
+
+// To three bits the packer cuts what it has rounded to seven: half a step less half of the finer one comes on first.
+// The same arithmetic as kernels/sfpu.h, round_blocks.
+void prepare_for_three_bits(std::span<float> values) {
+  u32 largest = 0;
+  for (const float v : values) largest = std::max(largest, bits_of(v) & 0x7FFFFFFF);
+  const u32 exponent = (std::min(largest, 0x7F6FFFFFu) + 0x100000) & 0x7F800000;  // of the rounded one
+  if (exponent <= 4 << 23) return;
+  const float addend = std::bit_cast<float>(exponent) * 0.1171875f;
+  for (float& v : values) v += std::copysign(addend, v);
+}
+
+}  // namespace
+
+u8 encode_block(std::span<const float> given, u32 bits, std::span<u8> data) {
+  std::array<float, 16> store;
+  const std::span<float> values = std::span(store).first(given.size());
+  std::transform(given.begin(), given.end(), values.begin(), [](float v) {
+    return std::isnan(v) ? std::numeric_limits<float>::quiet_NaN() : std::fpclassify(v) == FP_SUBNORMAL ? 0 : v;
+  });
+  if (bits == 4) prepare_for_three_bits(values);
+  u32 largest = 0;
+  for (const float v : values) largest = std::max(largest, bits_of(v) >> 23 & 0xFF);
+  std::fill(data.begin(), data.end(), u8{0});
+  for (size_t i = 0; i < values.size(); ++i) {
+    const u32 v = bits_of(values[i]), exponent = v >> 23 & 0xFF, shift = largest - exponent;
+    if (exponent == 0 || shift >= 8) continue;
+    const u32 seven = std::min((((v >> 16 & 0x7F) | 0x80) + (1u << shift)) >> (shift + 1), 127u);
+    const u32 magnitude = seven >> (8 - bits);
+    if (magnitude) data[i * bits / 8] |= u8((magnitude | v >> 31 << (bits - 1)) << (i * bits % 8));
+  }
+  return u8(largest);
+}
+
+void decode_block(std::span<const u8> data, u8 exponent, u32 bits, std::span<float> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const u32 datum = u32(data[i * bits / 8]) >> (i * bits % 8) << (8 - bits), magnitude = datum & 0x7F;
+    const u32 scaled = magnitude ? bits_of(float(magnitude)) + ((u32(exponent) - 133) << 23) : 0;
+    values[i] = std::bit_cast<float>((datum & 0x80) << 24 | scaled);
+  }
+}
 
 u64 PageFormat::pages() const {
   compiler::Extents grid = compiler::page_grid(extents, tiling);
@@ -63,9 +111,29 @@ void decode_as(const PageFormat& f, std::span<const std::byte> pages, u64 first_
   });
 }
 
+// Calls block(element, exponent, data, count) for each block of block formats: its exponent's place in `pages`, and its
+// data's.
+template <typename Block>
+void for_each_block(const PageFormat& f, u64 first_page, size_t bytes, Block block) {
+  constexpr size_t kValues = 1024, kBlocks = kValues / kRun;
+  for_each_run(f, first_page, bytes, [&](size_t element, size_t position, size_t count) {
+    const size_t start = position / kValues * f.page_bytes(), at = position % kValues;
+    const size_t data = start + kBlocks + at * (f.page_bytes() - kBlocks) / kValues;
+    block(element, start + at / kRun, data, count);
+  });
+}
+
 }  // namespace
 
 void PageFormat::encode(std::span<const float> values, u64 first_page, std::span<std::byte> pages) const {
+  if (is_block(dtype)) {
+    std::fill(pages.begin(), pages.end(), std::byte{0});
+    u8* out = reinterpret_cast<u8*>(pages.data());
+    const u32 bits = dtype == DType::bfp4 ? 4 : 8;
+    return for_each_block(*this, first_page, pages.size(), [&](size_t element, size_t exponent, size_t data, size_t n) {
+      out[exponent] = encode_block(values.subspan(element, n), bits, {out + data, 2 * bits});
+    });
+  }
   if (dtype_bytes(dtype) == 2) return encode_as<u16>(*this, values, first_page, pages, bf16_from_float);
   encode_as<float>(*this, values, first_page, pages, [](float v) { return v; });
 }
@@ -83,6 +151,13 @@ void PageFormat::encode_bf16(std::span<const u16> bits, u64 first_page, std::spa
 }
 
 void PageFormat::decode(std::span<const std::byte> pages, u64 first_page, std::span<float> values) const {
+  if (is_block(dtype)) {
+    const u8* in = reinterpret_cast<const u8*>(pages.data());
+    const u32 bits = dtype == DType::bfp4 ? 4 : 8;
+    return for_each_block(*this, first_page, pages.size(), [&](size_t element, size_t exponent, size_t data, size_t n) {
+      decode_block({in + data, 2 * bits}, in[exponent], bits, values.subspan(element, n));
+    });
+  }
   if (dtype_bytes(dtype) == 2) return decode_as<u16>(*this, pages, first_page, values, float_from_bf16);
   decode_as<float>(*this, pages, first_page, values, [](float v) { return v; });
 }

@@ -1,5 +1,5 @@
-// Host values to pages and back: where each element lies, rounding to bf16, zeros in the padding. int32 is two's
-// complement.
+// Host values to pages and back: where each element lies, rounding to bf16 and block formats, zeros in the padding.
+// int32 is two's complement.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -11,7 +11,13 @@ namespace baretile {
 u16 bf16_from_float(float value);  // to nearest even; NaN stays NaN
 float float_from_bf16(u16 bits);
 
-// One tensor's place in pages; bf16 and fp32 in Tiling::tile and row (only kernels make Tiling::split).
+// Blocks of `bits` (4, 8) a value, of at most 16 values, as kernels store them, bit for bit: to the nearest multiple of
+// the step that the largest has, ties away from zero; no zero is negative. With an infinity or a NaN, which stay what
+// they are, all values far below 2^128 become zero.
+u8 encode_block(std::span<const float> values, u32 bits, std::span<u8> data);  // returns the exponent
+void decode_block(std::span<const u8> data, u8 exponent, u32 bits, std::span<float> values);
+
+// One tensor's place in pages; bf16, fp32 and integers in Tiling::tile and row (only kernels make Tiling::split).
 struct PageFormat {
   compiler::Extents extents;
   DType dtype = DType::fp32;

@@ -17,7 +17,7 @@ thread_local bool NoGrad::active_ = false;
 namespace {
 
 Tensor constant(double value, const Tensor& like, Shape shape) {
-  return filled(like.runtime(), std::move(shape), value, like.dtype());
+  return filled(like.runtime(), std::move(shape), value, without_blocks(like.dtype()));
 }
 
 // A column of ops.def, for operand i of three at most.
@@ -208,7 +208,7 @@ class Tape {
       Tensor part = custom ? given[i] : gradient(visit.expr, i, visit.gradient);
       if (!part) continue;
       const compiler::Node& node = to->expr->node;
-      part = part.cast(node.dtype);
+      part = part.cast(without_blocks(node.dtype));
       if (part.shape() != node.shape)
         throw UsageError(fmt::format("custom_gradient: the function gave {} for input {} of shape {}.",
                                      compiler::to_string(part.shape()), i, compiler::to_string(node.shape)));
@@ -234,7 +234,7 @@ std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> wrt, const 
   if (seed ? seed.shape() != loss.shape() : compiler::element_count(loss.shape()) != 1)
     throw UsageError(fmt::format("grad: {}; give a seed of its shape, or reduce it to one element.", given));
   Tape tape(loss, wrt);
-  if (!loss.detached()) tape.run(seed ? seed.cast(loss.dtype()) : constant(1, loss, loss.shape()));
+  if (!loss.detached()) tape.run(seed ? seed.cast(without_blocks(loss.dtype())) : constant(1, loss, loss.shape()));
   std::vector<Tensor> out;
   for (size_t i = 0; i < wrt.size(); ++i) {
     const std::string wanted = describe(fmt::format("tensor {} of those wanted", i), wrt[i]);
@@ -249,7 +249,8 @@ std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> wrt, const 
   return out;
 }
 
-Tensor custom_gradient(const Tensor& value, std::span<const Tensor> inputs, GradientFunction gradient) {
+Tensor custom_gradient(const Tensor& given, std::span<const Tensor> inputs, GradientFunction gradient) {
+  const Tensor value = given.cast(without_blocks(given.dtype()));
   auto expr = std::make_shared<Expr>();  // a view of all of the value: costs nothing
   expr->node = {Op::reshape, value.dtype(), value.shape(), {}, {}, 0};
   expr->inputs = {value.expr()};

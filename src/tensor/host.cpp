@@ -15,7 +15,7 @@ namespace {
 constexpr u64 kChunkBytes = 1 << 20;
 
 std::shared_ptr<Expr> stored(Runtime& runtime, Shape shape, DType dtype) {
-  compiler::check_extents("tensor", shape);
+  compiler::check_stored("tensor", shape, dtype);
   auto expr = std::make_shared<Expr>();
   PageFormat format(shape, dtype);
   expr->node = {compiler::Op::external, dtype, std::move(shape), {}, {}, 0};

@@ -20,6 +20,10 @@ namespace {
 
 Tensor make(Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::vector<i64> attrs = {}) {
   auto expr = std::make_shared<Expr>();
+  if (op != Op::cast && !inputs.empty()) {  // which alone makes block formats and reads them
+    dtype = without_blocks(dtype);
+    for (Tensor& input : inputs) input = input.cast(without_blocks(input.dtype()));
+  }
   expr->node = {op, dtype, std::move(shape), {}, std::move(attrs), 0};
   for (const Tensor& input : inputs) {
     Runtime* runtime = input.expr()->runtime;
@@ -61,7 +65,7 @@ DType meeting(std::span<const Tensor> operands) {
   bool any = false;
   for (const Tensor& x : operands) {
     if (is_number(x)) continue;
-    dtype = std::max(dtype, x.dtype());
+    dtype = std::max(dtype, without_blocks(x.dtype()));
     any = true;
   }
   if (!any) return DType::fp32;
@@ -119,13 +123,18 @@ Tensor as_float(const char* op, const Tensor& x) {
   if (is_integer(checked(op, x).dtype()))
     throw Unsupported(fmt::format("{}: {} {} is not there yet; cast to fp32.", op, compiler::to_string(x.dtype()),
                                   compiler::to_string(x.shape())));
-  return x.dtype() == DType::boolean ? x.cast(DType::bf16) : x;
+  return x.cast(x.dtype() == DType::boolean ? DType::bf16 : without_blocks(x.dtype()));
+}
+
+// Booleans count, but for any and all.
+DType reduced_dtype(Op op, const Tensor& x) {
+  const bool truth = x.dtype() == DType::boolean && info(op).kind == Kind::ordered;
+  return truth ? DType::boolean : operand_dtype(op, without_blocks(x.dtype()));
 }
 
 Tensor reduce(Op op, const Tensor& input, i64 axis, bool keepdims) {
   checked(info(op).name, input);
-  const bool truth = input.dtype() == DType::boolean && info(op).kind == Kind::ordered;  // any, all
-  const Tensor x = truth ? input : input.cast(operand_dtype(op, input.dtype()));
+  const Tensor x = input.cast(reduced_dtype(op, input));
   axis = i64(compiler::checked_axis(info(op).name, x.shape(), axis));
   const i64 rank = i64(x.rank());
   Shape kept = x.shape(), dropped = x.shape();
@@ -156,15 +165,16 @@ std::vector<i64> every_axis(const Tensor& x) {
 
 // From the last axis on, whose elements lie together.
 Tensor reduce_axes(Op op, const Tensor& x, const std::vector<i64>& axes, bool keepdims) {
-  Tensor out = checked(info(op).name, x);
-  std::vector<bool> wanted(x.rank());
+  std::vector<bool> wanted(checked(info(op).name, x).rank());
   for (i64 axis : axes) wanted[compiler::checked_axis(info(op).name, x.shape(), axis)] = true;
+  const DType dtype = reduced_dtype(op, x);
+  Tensor out = x.cast(dtype == DType::bf16 ? DType::fp32 : dtype);  // rounded once
   Shape shape;
   for (size_t axis = x.rank(); axis-- > 0;) {
     if (wanted[axis]) out = reduce(op, out, i64(axis), true);
     if (!wanted[axis] || keepdims) shape.insert(shape.begin(), out.shape()[axis]);
   }
-  return out.reshape(shape);
+  return out.reshape(shape).cast(dtype);
 }
 
 }  // namespace
@@ -185,9 +195,9 @@ Tensor reduce_axes(Op op, const Tensor& x, const std::vector<i64>& axes, bool ke
 
 Tensor::Tensor(double number) : expr_(make(Op::constant, DType::fp32, {}, {}).expr_) { expr_->node.value = number; }
 
-Tensor iota(Runtime* runtime, i64 count, DType dtype) {
-  compiler::check_extents("arange", {count});
-  Tensor out = make(Op::iota, is_integer(dtype) ? dtype : DType::int32, {count}, {});
+Tensor iota(Runtime* runtime, Shape shape, DType dtype) {
+  compiler::check_extents("arange", shape);
+  Tensor out = make(Op::iota, is_integer(dtype) ? dtype : DType::int32, std::move(shape), {});
   out.expr()->runtime = runtime;
   return out.cast(dtype);
 }
@@ -195,6 +205,7 @@ Tensor iota(Runtime* runtime, i64 count, DType dtype) {
 Tensor filled(Runtime* runtime, Shape shape, double value, DType dtype) {
   compiler::check_extents("full", shape);
   if (!holds(dtype, value)) throw UsageError(fmt::format("full: {} is no {}.", value, compiler::to_string(dtype)));
+  if (is_block(dtype)) return filled(runtime, std::move(shape), value, DType::fp32).cast(dtype);
   Tensor out = make(Op::constant, dtype, std::move(shape), {});
   out.expr()->node.value = value;
   out.expr()->runtime = runtime;
@@ -202,7 +213,7 @@ Tensor filled(Runtime* runtime, Shape shape, double value, DType dtype) {
 }
 
 Tensor Tensor::placeholder(Shape shape, DType dtype) {
-  compiler::check_extents("placeholder", shape);
+  compiler::check_stored("placeholder", shape, dtype);
   return make(Op::external, dtype, std::move(shape), {});
 }
 
@@ -237,7 +248,12 @@ Tensor Tensor::slice(i64 axis, i64 first, i64 end, i64 step) const {
   if (step == 0) throw UsageError("slice: a step of 0 goes nowhere; give another.");
   if (step < 0) {
     if (first < 0) first += extent;
-    return flip(axis).slice(axis, extent - 1 - first, end < 0 ? extent : extent - 1 - end, -step);
+    if (end < 0) end += extent;
+    if (end < -1 || end >= first || first >= extent)
+      throw UsageError(
+          fmt::format("slice: from {} down to {} is no part of axis {} of {}; give -{} <= end < first < {}.", first,
+                      end, at, compiler::to_string(shape()), extent + 1, extent));
+    return flip(axis).slice(axis, extent - 1 - first, extent - 1 - end, -step);
   }
   if (step > 1) {
     Tensor dense = slice(axis, first, end);
@@ -272,7 +288,9 @@ Tensor Tensor::expand(Shape wanted) const {
 
 Tensor Tensor::cast(DType wanted) const {
   if (wanted == dtype()) return *this;
+  if (is_block(dtype()) && wanted != DType::bf16) return cast(DType::bf16).cast(wanted);
   if (wanted == DType::boolean) return not_equal(*this, 0);
+  compiler::check_stored("cast", shape(), wanted);
   return make(Op::cast, wanted, shape(), {*this});
 }
 
@@ -304,6 +322,9 @@ Tensor gather_rows(const Tensor& table, const Tensor& index) {
 
 void Tensor::assign_rows(const Tensor& index, const Tensor& values) {
   compiler::check_scatter(shape(), values.shape(), index.shape(), index.dtype());
+  if (is_block(dtype()))
+    throw Unsupported(fmt::format("assign_rows: {} {} is not written by rows; assign to its cast to bf16.",
+                                  compiler::to_string(dtype()), compiler::to_string(shape())));
   if (values.dtype() != dtype()) {
     throw UsageError(fmt::format("assign_rows: {} values for a {} tensor {}; cast the values.",
                                  compiler::to_string(values.dtype()), compiler::to_string(dtype()),
@@ -318,13 +339,16 @@ Tensor concat(std::span<const Tensor> tensors, i64 axis) {
   size_t at = compiler::checked_axis("concat", shape, axis);
   for (const Tensor& tensor : tensors.subspan(1)) {
     Shape other = tensor.shape();
-    bool fits = other.size() == shape.size() && tensor.dtype() == tensors[0].dtype();
+    if (without_blocks(tensor.dtype()) != without_blocks(tensors[0].dtype()))
+      throw UsageError(fmt::format("concat: {} {} and {} {}: dtypes must agree; cast one of them.",
+                                   compiler::to_string(tensors[0].dtype()), compiler::to_string(tensors[0].shape()),
+                                   compiler::to_string(tensor.dtype()), compiler::to_string(tensor.shape())));
+    bool fits = other.size() == shape.size();
     i64 length = fits ? other[at] : 0;
     if (fits) other[at] = shape[at];
     if (!fits || other != shape) {
-      throw UsageError(
-          fmt::format("concat: {} and {} do not fit along axis {}; all other extents and dtypes must agree.",
-                      compiler::to_string(tensors[0].shape()), compiler::to_string(tensor.shape()), at));
+      throw UsageError(fmt::format("concat: {} and {} do not fit along axis {}; all other extents must agree.",
+                                   compiler::to_string(tensors[0].shape()), compiler::to_string(tensor.shape()), at));
     }
     shape[at] += length;
   }

@@ -25,7 +25,8 @@ Tensor Tensor::arange(Runtime& runtime, double first, double end, double step, D
   if (!is_integer(dtype)) return (iota(&runtime, i64(count), DType::fp32) * step + first).cast(dtype);
   const auto word = [&](double value) {  // modulo 2^32, as the integers of the tensor are
     if (std::trunc(value) != value || std::abs(value) > UINT32_MAX)
-      throw UsageError(fmt::format("arange: {} is no {}; give whole numbers, or another dtype.", value, to_string(dtype)));
+      throw UsageError(
+          fmt::format("arange: {} is no {}; give whole numbers, or another dtype.", value, to_string(dtype)));
     return dtype == DType::uint32 ? double(u32(i64(value))) : double(i32(u32(i64(value))));
   };
   return iota(&runtime, i64(count), dtype) * word(step) + word(first);
@@ -81,7 +82,7 @@ Tensor Tensor::pad(i64 axis, i64 before, i64 after, double value) const {
   const auto border = [&](i64 extent) {
     Shape part = shape();
     part[at] = extent;
-    return filled(runtime(), std::move(part), value, dtype());
+    return filled(runtime(), std::move(part), value, without_blocks(dtype()));
   };
   if (before > 0) parts.insert(parts.begin(), border(before));
   if (after > 0) parts.push_back(border(after));
@@ -115,10 +116,10 @@ void Tensor::assign(i64 axis, i64 first, const Tensor& values) {
   if (first < 0 || end > extent)
     throw UsageError(fmt::format("assign: {} from {} on is beyond axis {} of {}.", to_string(values.shape()), first, at,
                                  to_string(shape())));
-  std::vector<Tensor> parts{values.cast(dtype())};
+  std::vector<Tensor> parts{values.cast(without_blocks(dtype()))};
   if (first > 0) parts.insert(parts.begin(), slice(axis, 0, first));
   if (end < extent) parts.push_back(slice(axis, end, extent));
-  *this = concat(parts, i64(at));
+  *this = concat(parts, i64(at)).cast(dtype());
 }
 
 Tensor stack(std::span<const Tensor> tensors, i64 axis) {
@@ -158,13 +159,16 @@ Tensor arranged(Tensor x, std::string from, const std::string& to) {
 
 }  // namespace
 
-Tensor einsum(const std::string& formula, const std::vector<Tensor>& operands) {
+Tensor einsum(const std::string& given, const std::vector<Tensor>& operands) {
+  std::string formula = given;
+  std::erase(formula, ' ');
   const size_t arrow = formula.find("->"), comma = formula.find(',');
   const auto wrong = [&](const std::string& why) {
     return UsageError(fmt::format("einsum: \"{}\": {}", formula, why));
   };
   if (arrow == std::string::npos) throw wrong("it has no arrow; write what the result's axes are.");
-  const size_t count = comma == std::string::npos ? 1 : 2;
+  const size_t count = 1 + size_t(std::count(formula.begin(), formula.end(), ','));
+  if (count > 2) throw wrong("it names more than two operands; join them two by two.");
   if (operands.size() != count) throw wrong(fmt::format("it names {} operands, not {}.", count, operands.size()));
   const std::string out = formula.substr(arrow + 2), a = formula.substr(0, std::min(comma, arrow)),
                     b = count == 2 ? formula.substr(comma + 1, arrow - comma - 1) : "";
@@ -177,8 +181,14 @@ Tensor einsum(const std::string& formula, const std::vector<Tensor>& operands) {
         throw wrong(fmt::format("'{}' stands twice in one operand.", letters[i]));
     }
   }
-  for (const char letter : out) {
-    if (!has(a, letter) && !has(b, letter)) throw wrong(fmt::format("'{}' is no axis of an operand.", letter));
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!has(a, out[i]) && !has(b, out[i])) throw wrong(fmt::format("'{}' is no axis of an operand.", out[i]));
+    if (has(out.substr(i + 1), out[i])) throw wrong(fmt::format("'{}' stands twice in the result.", out[i]));
+  }
+  for (size_t i = 0; i < b.size(); ++i) {
+    if (const size_t at = a.find(b[i]); at != std::string::npos && operands[0].shape()[at] != operands[1].shape()[i])
+      throw wrong(
+          fmt::format("'{}' is {} and {}; both must agree.", b[i], operands[0].shape()[at], operands[1].shape()[i]));
   }
   if (count == 1) return arranged(operands[0], a, out);
   std::string batch, rows, cols, inner;

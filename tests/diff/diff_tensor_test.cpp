@@ -27,6 +27,7 @@ class Work {
     reductions();
     moves();
     writes();
+    blocks();
   }
   Pages run() {
     std::vector<Tensor> wanted;
@@ -105,6 +106,24 @@ class Work {
     tensors_["written keys"] = keys;
     tensors_["written rows"] = bits;
     tensors_["scores"] = matmul(upload({3, 2, 64}), keys.transpose());
+  }
+
+  void blocks() {
+    for (const DType dtype : {DType::bfp4, DType::bfp8}) {
+      const auto add = [&](const char* name, const Tensor& y) {
+        tensors_[fmt::format("{}, {}", name, compiler::to_string(dtype))] = y;
+      };
+      const Tensor w = upload({70, 96}, dtype);
+      for (const DType left : {bf16, fp32}) {
+        add(left == fp32 ? "split row" : "row", matmul(upload({1, 70}, left), w));
+        add(left == fp32 ? "split rows" : "rows", matmul(upload({40, 70}, left), w));
+        add(left == fp32 ? "split, transposed" : "transposed", matmul(upload({40, 96}, left), w.transpose()));
+      }
+      add("both", matmul(upload({40, 70}, dtype), w));
+      add("stored", upload({2, 37, 70}).cast(dtype));
+      add("sum", w + upload({70, 96}, bf16));
+      add("moved", w.transpose());
+    }
   }
 
   Runtime& runtime_;

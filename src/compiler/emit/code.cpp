@@ -41,4 +41,13 @@ std::string page_expression(const PageMap& map, std::string_view batch, std::str
   return sum;
 }
 
+std::string format_name(const KernelBuffer& buffer) {
+  const bool word = buffer.tiling != Tiling::split && dtype_bytes(buffer.dtype) == 4;
+  const char* name = word                          ? "fp32"
+                     : buffer.dtype == DType::bfp4 ? "bfp4"
+                     : buffer.dtype == DType::bfp8 ? "bfp8"
+                                                   : "bf16";
+  return fmt::format("Format::{}", name);
+}
+
 }  // namespace baretile::compiler

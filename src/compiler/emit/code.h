@@ -47,6 +47,9 @@ class Code {
 // True when `name` stands in the text as a whole identifier.
 bool mentions(const std::string& text, std::string_view name);
 
+// Of a buffer's pages, in the text of a kernel.
+std::string format_name(const KernelBuffer& buffer);
+
 // The page of a map as an expression of the given index variables.
 std::string page_expression(const PageMap& map, std::string_view batch, std::string_view row, std::string_view col);
 

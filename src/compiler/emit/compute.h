@@ -36,7 +36,7 @@ class ComputeEmitter {
   void read_product(Code& code, const Product& product) const;
   void unpack_product(Code& code, const Product& product) const;
   void unpack_groups(Code& code, const Product& product) const;
-  void unpack_loads(Code& code, const Stage& stage, bool wide) const;
+  void unpack_load(Code& code, const Stage& stage, size_t n) const;
   void pack_output(Code& code, u32 output) const;
 
   // T1: math.cpp

@@ -6,16 +6,13 @@
 namespace baretile::compiler {
 namespace {
 
-std::string format_name(DType dtype) { return dtype_bytes(dtype) == 4 ? "Format::fp32" : "Format::bf16"; }
-DType packed_dtype(const KernelBuffer& b) { return b.tiling == Tiling::split ? DType::bf16 : b.dtype; }
-
 // Modes of the unpackers for a product.
 std::string mode_a(const Plan& plan, const Product& p) {
-  return fmt::format("in.to_src_a<{}{}>();", format_name(plan.buffer(p.form->right).dtype),
+  return fmt::format("in.to_src_a<{}{}>();", format_name(plan.buffer(p.form->right)),
                      p.form->right_transposed ? ", true" : "");
 }
 std::string mode_b(const Plan& plan, const Product& p) {
-  return fmt::format("in.to_src_b<{}, {}>();", format_name(packed_dtype(plan.buffer(p.form->left))),
+  return fmt::format("in.to_src_b<{}, {}>();", format_name(plan.buffer(p.form->left)),
                      p.left == LeftKind::tile  ? 1024
                      : p.left == LeftKind::row ? 32
                                                : 256);
@@ -158,35 +155,35 @@ void ComputeEmitter::unpack_product(Code& code, const Product& p) const {
   code.close();
 }
 
-void ComputeEmitter::unpack_loads(Code& code, const Stage& stage, bool wide) const {
-  std::vector<u32> loads;
-  std::copy_if(stage.loads.begin(), stage.loads.end(), std::back_inserter(loads),
-               [&](u32 step) { return plan_.wide_load(step) == wide; });
-  for (const u32 step : loads) {
-    const bool tile = plan_.buffer(kernel_.steps[step].access).tiling == Tiling::tile;
-    if (!wide) {
-      code.line("in.source_{}();", tile ? "tile" : "row");
-    } else {
-      if (step == loads.front()) code.line("in.begin_loads();");
-      code.line("in.load_{}<{}{}>();", tile ? "tile" : "row", load_place_.at(&stage).at(step).row,
-                tile              ? ""
-                : kernel_.one_row ? ", kOneRowHalf"
-                                  : ", kTileHalf");
-      if (step == loads.back()) code.line("in.end_loads();");
-    }
-    code.line("in.next();");
+void ComputeEmitter::unpack_load(Code& code, const Stage& stage, size_t n) const {
+  const u32 step = stage.loads[n];
+  const bool tile = plan_.buffer(kernel_.steps[step].access).tiling == Tiling::tile;
+  if (!plan_.wide_load(step)) {
+    code.line("in.source_{}();", tile ? "tile" : "row");
+  } else {
+    if (n == 0 || !plan_.wide_load(stage.loads[n - 1])) code.line("in.begin_loads();");
+    code.line("in.load_{}<{}{}>();", tile ? "tile" : "row", load_place_.at(&stage).at(step).row,
+              tile              ? ""
+              : kernel_.one_row ? ", kOneRowHalf"
+                                : ", kTileHalf");
+    if (n + 1 == stage.loads.size()) code.line("in.end_loads();");
   }
+  code.line("in.next();");
 }
 
 void ComputeEmitter::unpacker(Code& code) const {
-  const std::string narrow = "in.to_src_a<Format::bf16>();", wide = "in.loads_to_dst();";
+  const auto load_mode = [&](u32 step) {
+    return plan_.wide_load(step)
+               ? "in.loads_to_dst();"
+               : fmt::format("in.to_src_a<{}>();", format_name(plan_.buffer(kernel_.steps[step].access)));
+  };
   Modes modes;
   for (const Stage& stage : plan_.stages) {
     for (const Product& p : stage.products) {
       modes.need("A", mode_a(plan_, p));
       modes.need("B", mode_b(plan_, p));
     }
-    for (const u32 step : stage.loads) modes.need("A", plan_.wide_load(step) ? wide : narrow);
+    for (const u32 step : stage.loads) modes.need("A", load_mode(step));
   }
   code.open("extern \"C\" void kernel_trisc0(const u32*)");
   code.line("Unpacker<{}> in;", plan_.input_slot);
@@ -199,11 +196,10 @@ void ComputeEmitter::unpacker(Code& code) const {
               }
               if (stage.loads.empty()) return;
               for_columns(body, false, [&](Code& inner) {
-                for (const bool w : {false, true}) {
-                  const bool any = std::any_of(stage.loads.begin(), stage.loads.end(),
-                                               [&](u32 step) { return plan_.wide_load(step) == w; });
-                  if (any) modes.print(inner, "A", w ? wide : narrow);
-                  unpack_loads(inner, stage, w);
+                for (size_t n = 0; n < stage.loads.size(); ++n) {
+                  const std::string mode = load_mode(stage.loads[n]);
+                  if (n == 0 || mode != load_mode(stage.loads[n - 1])) modes.print(inner, "A", mode);
+                  unpack_load(inner, stage, n);
                 }
               });
             }});
@@ -225,7 +221,7 @@ void ComputeEmitter::pack_output(Code& code, u32 output) const {
 void ComputeEmitter::packer(Code& code) const {
   Modes modes;
   const auto mode = [&](u32 output, const char* verb) {
-    return fmt::format("out.{}<{}>();", verb, format_name(packed_dtype(plan_.buffer(kernel_.outputs[output].access))));
+    return fmt::format("out.{}<{}>();", verb, format_name(plan_.buffer(kernel_.outputs[output].access)));
   };
   std::set<std::string> formats;
   for (u32 o = 0; o < kernel_.outputs.size(); ++o) formats.insert(mode(o, "to"));

@@ -1,12 +1,18 @@
 // A KernelSpec as the C++ source of one tile program: short text over the templates of kernels/.
 //   KernelSource source = emit(spec);  launch.max_workers = max_workers(spec);
 #pragma once
+#include "baretile/error.h"
 #include "compiler/build/build.h"
 #include "compiler/kernel_spec.h"
 
 namespace baretile::compiler {
 
-// Throws Unsupported when a kernel needs more of Dst than there is, or a format that no unit takes.
+// A kernel needs more of Dst than there is.
+struct DstFull : Unsupported {
+  using Unsupported::Unsupported;
+};
+
+// Throws DstFull, or Unsupported for a format that no unit takes.
 KernelSource emit(const KernelSpec& spec);
 
 // How many tiles at most have work.

@@ -1,16 +1,17 @@
 #include <algorithm>
 #include <set>
 
-#include "baretile/error.h"
 #include "compiler/emit/compute.h"
+#include "compiler/emit/emit.h"
 
 namespace baretile::compiler {
 namespace {
 
-std::string record_line(const ComputeKernel& kernel, const Product& p) {
-  const char* transposed = p.form->right_transposed ? "true" : "false";
-  if (p.left == LeftKind::tile) return fmt::format("record_tile_product<{}>();", transposed);
-  return fmt::format("record_group_product{}{}>();", by_groups(kernel, p.left) ? "s<" : "<1, ", transposed);
+std::string record_line(const Plan& plan, const Product& p) {
+  const std::string form = fmt::format("{}{}>();", p.form->right_transposed ? "true" : "false",
+                                       plan.buffer(p.form->right).dtype == DType::bfp4 ? ", 2" : "");
+  if (p.left == LeftKind::tile) return "record_tile_product<" + form;
+  return (by_groups(plan.kernel(), p.left) ? "record_group_products<" : "record_group_product<1, ") + form;
 }
 
 u32 identity(const Step& reduce) { return word_of(reduce.value, reduce.integer); }
@@ -27,7 +28,7 @@ Place ComputeEmitter::new_rows(u32 rows) {
   const Place place{next_row_, 0};
   next_row_ += rows;
   if (next_row_ > kDstRows)
-    throw Unsupported(fmt::format("kernel {} needs {} rows of Dst or more, which has {}; it must be split",
+    throw DstFull(fmt::format("kernel {} needs {} rows of Dst or more, which has {}; it must be split",
                                   plan_.spec.name, next_row_, kDstRows));
   return place;
 }
@@ -39,12 +40,10 @@ void ComputeEmitter::math(Code& code) {
   const u32 kept = next_row_;
   std::set<std::string> records;
   for (const Stage& stage : plan_.stages) {
-    for (const Product& p : stage.products) records.insert(record_line(kernel_, p));
+    for (const Product& p : stage.products) records.insert(record_line(plan_, p));
   }
-  const KernelBuffer& first = plan_.buffer(kernel_.outputs.at(0).access);
   code.open("extern \"C\" void kernel_trisc1(const u32*)");
-  code.line("setup_math<Format::{}>();",
-            first.tiling == Tiling::split || dtype_bytes(first.dtype) == 2 ? "bf16" : "fp32");
+  code.line("setup_math<{}>();", format_name(plan_.buffer(kernel_.outputs.at(0).access)));
   if (records.size() == 1) code.line("{}", *records.begin());
   several_products_ = records.size() > 1;
   const auto before = [&](Code& body, const Stage& stage) {
@@ -111,7 +110,7 @@ void ComputeEmitter::run_product(Code& code, const Product& p) {
   const auto accumulator = [&](u32 c) { return Place{base + p.rows * c, plan_.columns > 1 ? p.rows * steps : 0}; };
   if (grouped(p)) code.line("fill<kZero, {}, {}>();", base, p.rows * steps);
   code.line("begin_products();");
-  if (several_products_) code.line("{}", record_line(kernel_, p));
+  if (several_products_) code.line("{}", record_line(plan_, p));
   if (grouped(p)) {
     run_groups(code, p, base);
   } else {
@@ -269,6 +268,15 @@ void ComputeEmitter::make_outputs(Code& code, const Stage& stage) {
       output_place_[o].push_back(place);
       if (masked.insert(place.row).second) mask_output(code, kernel_.outputs[o], place);
     }
+  }
+  for (const u32 o : stage.outputs) {  // others may need the place as it is
+    if (plan_.buffer(kernel_.outputs[o].access).dtype != DType::bfp4) continue;
+    Place& place = output_place_[o][0];
+    const bool shared = std::any_of(stage.outputs.begin(), stage.outputs.end(),
+                                    [&](u32 other) { return other != o && output_place_[other][0] == place; });
+    const std::string from = place.text();
+    if (shared) place = new_slot();
+    code.line("round_blocks<{}, {}, {}>();", from, place.text(), plan_.slot_rows);
   }
 }
 

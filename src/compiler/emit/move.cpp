@@ -25,6 +25,9 @@ std::string stored(const KernelSpec& spec, u32 buffer) {
   const KernelBuffer& b = spec.buffers.at(buffer);
   if (b.tiling == Tiling::split)
     throw Unsupported(fmt::format("kernel {}: buffer {} is split, which no move reads or writes", spec.name, buffer));
+  if (is_block(b.dtype))
+    throw Unsupported(fmt::format("kernel {}: buffer {} has no elements of its own that a move could take; cast it",
+                                  spec.name, buffer));
   if (elements_of(b) >> 31)
     throw Unsupported(fmt::format("kernel {}: buffer {} has {} elements, more than a move counts", spec.name, buffer,
                                   elements_of(b)));

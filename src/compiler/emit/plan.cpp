@@ -205,7 +205,7 @@ Padding zero_padding(const KernelSpec& spec) {
         break;
       }
       case StepKind::constant:
-        p.rows[n] = p.cols[n] = step.value == 0;
+        p.rows[n] = p.cols[n] = word_of(step.value, step.integer) == 0;  // -0 is something
         break;
       case StepKind::contraction:
         p.rows[n] = left_kind(spec, step.contraction) != LeftKind::split;  // these leave old rows beyond the matrix

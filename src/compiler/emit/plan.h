@@ -8,6 +8,7 @@ namespace baretile::compiler {
 
 inline constexpr u32 kDstRows = 512;
 
+
 enum class LeftKind { tile, row, split };
 
 // Whether a left operand is unpacked in row groups.

@@ -1,6 +1,7 @@
 // What fusion knows of a graph before it decides: each node as a view of a base, who reads each base, and clusters of
 // nodes that one kernel computes together.
 #pragma once
+#include "compiler/fuse/fuse.h"
 #include "compiler/graph/layout.h"
 #include "compiler/graph/view.h"
 
@@ -33,18 +34,25 @@ struct Cluster {
 };
 
 struct Analysis {
-  explicit Analysis(const Graph& g);
+  explicit Analysis(const Graph& g, size_t max_slots = kMaxSlots);
 
   const Graph& graph;
+  const size_t max_slots;
   std::vector<Source> sources;
   std::vector<std::vector<Use>> users;  // by base
   std::vector<bool> reduced;            // the value is constant along its cluster's axis and made of reductions only
   std::vector<i32> cluster_of;          // -1: not computed on a coprocessor
   std::vector<Cluster> clusters;        // merged ones stay behind without members
 
-  Family family(u32 node) const { return info(graph.nodes[node].op).family; }
+  // Block formats hold what their cast to bf16 holds, which is all that reads them: it is a view.
+  Family family(u32 node) const {
+    const Node& n = graph.nodes[node];
+    const bool reads_blocks = n.op == Op::cast && is_block(graph.nodes[n.inputs[0]].dtype);
+    return reads_blocks ? Family::view : info(n.op).family;
+  }
   bool elementwise(u32 node) const;
   bool computed(u32 node) const { return cluster_of[node] >= 0; }
+  bool in_blocks(u32 node) const { return is_block(graph.nodes[node].dtype); }
   // Rounding to a narrower dtype happens in memory: later readers load the rounded value.
   bool rounds(u32 node) const;
   // Reader and read value lie in one kernel, tile by tile.
@@ -57,8 +65,6 @@ struct Analysis {
   void resolve();
 };
 
-// Distinct values a kernel may hold in Dst at once: eight 32-bit tiles.
-inline constexpr size_t kMaxSlots = 8;
 // What a cluster takes of them: each load, accumulator and reduction, and one result.
 size_t slots(const Analysis& analysis, const Cluster& cluster);
 

@@ -89,7 +89,7 @@ class Clusterer {
     std::merge(x_before.members.begin(), x_before.members.end(), y.members.begin(), y.members.end(),
                std::back_inserter(x.members));
     y.members.clear();
-    if (slots(a_, x) <= kMaxSlots && !leaves_and_returns(into, now)) return true;
+    if (slots(a_, x) <= a_.max_slots && !leaves_and_returns(into, now)) return true;
     relabel(y_before.members, from);
     x = std::move(x_before);
     y = std::move(y_before);

@@ -24,7 +24,11 @@ struct FusionPlan {
   std::vector<u32> outputs;  // values, one a Graph::outputs entry
 };
 
-FusionPlan fuse(const Graph& graph);
+// Distinct values a kernel may hold in Dst at once: eight 32-bit tiles. Intermediate results that no register holds take
+// some of them, which is only known when a kernel is emitted.
+inline constexpr size_t kMaxSlots = 8, kFewestSlots = 2;
+
+FusionPlan fuse(const Graph& graph, size_t max_slots = kMaxSlots);
 
 // The value whose buffer a value lies in.
 u32 root_of(const FusionPlan& plan, u32 value);

@@ -154,7 +154,10 @@ u32 KernelBuilder::contraction(u32 node) {
   c.right = access(lowering_.value(right.node, right.tiling), right.access);
   c.right_transposed = right.transposed;
   c.k_tiles = u32(ceil_div(u64(a_.graph.nodes[n.inputs[0]].shape.back()), 32));
-  c.phases = left.tiling == Tiling::split ? 2 : u32(n.attrs[0]);
+  // A phase takes five bits of a right value and seven of a left one; what has no more needs no more phases.
+  const u32 of_left = left.tiling == Tiling::split || a_.in_blocks(left.node) ? 1 : 2;
+  const u32 of_right = a_.graph.nodes[right.node].dtype == DType::bfp4 ? 1 : 2;
+  c.phases = std::min(u32(n.attrs[0]), of_left * of_right);
   words_.push_back(info(n.op).name);
   return add({.kind = StepKind::contraction, .op = {}, .inputs = {}, .access = {}, .contraction = c});
 }

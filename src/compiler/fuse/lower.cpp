@@ -17,9 +17,9 @@ View plain_view(const Shape& shape) {
 
 }  // namespace
 
-FusionPlan fuse(const Graph& graph) {
+FusionPlan fuse(const Graph& graph, size_t max_slots) {
   Graph simple = simplify(graph);
-  Analysis analysis(simple);
+  Analysis analysis(simple, max_slots);
   find_clusters(analysis);
   Placement placement(analysis);
   return Lowering(analysis, placement).run();
@@ -46,7 +46,7 @@ FusionPlan Lowering::run() {
   for (u32 node : a_.graph.outputs) {
     u32 id = in_own_order(node);
     bool taken = std::find(given.begin(), given.end(), id) != given.end();
-    if (taken || a_.family(a_.sources[node].base) == Family::external) {
+    if (taken || plan_.values[id].desc.external >= 0) {
       u32 copy = new_value(nodes[node], default_tiling(nodes[node].shape));
       copy_view(node, copy);
       id = copy;
@@ -93,6 +93,7 @@ void Lowering::copy_view(u32 node, u32 to) {
   auto pages = page_access(source.view, source.seen, {extents(base.shape), default_tiling(base.shape)});
   u32 from = value(source.base);
   if (pages) return copy_pages(plan_, from, *pages, to);
+  if (a_.in_blocks(source.base)) from = value(source.chain[0]);  // bf16
   const Extents& seen = source.seen;
   copy_elements(plan_, from, {source.view, {seen.rows * seen.cols, seen.cols, 1}}, to);
 }
@@ -118,7 +119,8 @@ u32 copy_value(FusionPlan& plan, u32 from, Tiling tiling) {
 
 u32 Lowering::in_own_order(u32 node) {
   const Source& source = a_.sources[node];
-  bool own = source.relation == Relation::same && a_.family(source.base) != Family::constant;
+  bool own = source.relation == Relation::same && a_.family(source.base) != Family::constant &&
+             (node == source.base || !a_.in_blocks(source.base));
   return value(own ? source.base : node);
 }
 
@@ -177,7 +179,8 @@ void Lowering::lower_scatter(u32 node) {
   View view = from->view;
   u32 base = from->base;
   auto single = [](const std::vector<Digit>& axis) { return axis.size() <= 1; };
-  if (a_.family(base) == Family::constant || !std::all_of(view.axes.begin(), view.axes.end(), single)) {
+  if (a_.family(base) == Family::constant || a_.in_blocks(base) ||
+      !std::all_of(view.axes.begin(), view.axes.end(), single)) {
     base = n.inputs[1];
     view = plain_view(a_.graph.nodes[base].shape);
   }
@@ -206,10 +209,10 @@ void Lowering::lower_join(u32 node) {
   i32 before = -1;
   for (u32 input : n.inputs) {
     const Source& source = a_.sources[input];
-    bool constant = a_.family(source.base) == Family::constant;
+    bool copied = a_.family(source.base) == Family::constant || a_.in_blocks(source.base);
     i64 length = a_.graph.nodes[input].shape[axis];
-    u32 from = value(constant ? input : source.base);
-    View view = constant ? plain_view(a_.graph.nodes[input].shape) : source.view;
+    u32 from = value(copied ? input : source.base);
+    View view = copied ? plain_view(a_.graph.nodes[input].shape) : source.view;
     u32 to = new_value(n, default_tiling(n.shape), before);
     auto box = reshaped(view, {outer, length * inner});
     if (!box) {  // the piece's own axes do not divide that way

@@ -71,7 +71,7 @@ Graph simplify(const Graph& graph) {
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 const char* to_string(DType dtype) {
-  static constexpr const char* kNames[] = {"boolean", "uint32", "int32", "bf16", "fp32"};
+  static constexpr const char* kNames[] = {"boolean", "uint32", "int32", "bfp4", "bfp8", "bf16", "fp32"};
   return kNames[size_t(dtype)];
 }
 

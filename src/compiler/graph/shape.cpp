@@ -20,6 +20,13 @@ void check_extents(const char* op, const Shape& shape) {
   }
 }
 
+void check_stored(const char* op, const Shape& shape, DType dtype) {
+  check_extents(op, shape);
+  if (is_block(dtype) && extents(shape).rows == 1)
+    throw Unsupported(fmt::format("{}: {} {} would be rows on their own, and {} has whole tiles only; keep it in bf16.",
+                                  op, to_string(dtype), to_string(shape), to_string(dtype)));
+}
+
 size_t checked_axis(const char* op, const Shape& shape, i64 axis) {
   i64 rank = i64(shape.size());
   if (axis < -rank || axis >= rank) {

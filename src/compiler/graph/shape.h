@@ -5,6 +5,7 @@
 namespace baretile::compiler {
 
 void check_extents(const char* op, const Shape& shape);
+void check_stored(const char* op, const Shape& shape, DType dtype);  // also that the dtype has pages for it
 size_t checked_axis(const char* op, const Shape& shape, i64 axis);
 Shape broadcast_shape(const char* op, const Shape& x, const Shape& y);
 void complete_reshape(const Shape& from, Shape& wanted);  // fills in -1

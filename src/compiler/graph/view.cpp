@@ -123,6 +123,8 @@ std::optional<View> apply(const Node& node, const View& input) {
       return reshaped(input, node.shape);
     case Op::slice:
       return sliced(node, input);
+    case Op::cast:  // from a block format
+      return input;
     case Op::flip:
       return flipped(input, size_t(node.attrs[0]));
     case Op::expand:
