@@ -22,8 +22,7 @@ struct Mistake {
 };
 
 Tensor of(Shape shape, DType dtype = DType::fp32) { return Tensor::placeholder(std::move(shape), dtype); }
-constexpr DType int32 = DType::int32, uint32 = DType::uint32, boolean = DType::boolean, fp32 = DType::fp32,
-                bf16 = DType::bf16;
+constexpr DType int32 = DType::int32, bf16 = DType::bf16;
 
 #define MISTAKE(topic, cure, ...)                                                \
   Mistake {                                                                      \
