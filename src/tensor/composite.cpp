@@ -123,7 +123,7 @@ TopK topk(const Tensor& x, i64 count) {
 }
 
 Tensor gather(const Tensor& x, const Tensor& index) {
-  const Tensor chosen = equal(index.unsqueeze(-1), iota(x.runtime(), x.size(-1), index.dtype()));
+  const Tensor chosen = one_hot(index, x.size(-1), DType::boolean);
   return sum(where(chosen, x.unsqueeze(-2), 0), -1).cast(without_blocks(x.dtype()));
 }
 
