@@ -1,0 +1,86 @@
+// Sequences, and views and moves that are expressions of others.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/graph/shape.h"
+#include "tensor/expr.h"
+
+namespace baretile {
+
+using compiler::checked_axis;
+using compiler::to_string;
+
+Tensor Tensor::arange(Runtime& runtime, double first, double end, double step, DType dtype) {
+  const double count = std::ceil((end - first) / step);
+  if (!(count >= 1 && count <= INT32_MAX))
+    throw UsageError(
+        fmt::format("arange: from {} to {} by {} are {} elements; give one or more.", first, end, step, count));
+  if (!is_integer(dtype)) return (iota(&runtime, i64(count), DType::fp32) * step + first).cast(dtype);
+  const auto word = [&](double value) {  // modulo 2^32, as the integers of the tensor are
+    if (std::trunc(value) != value || std::abs(value) > UINT32_MAX)
+      throw UsageError(
+          fmt::format("arange: {} is no {}; give whole numbers, or another dtype.", value, to_string(dtype)));
+    return dtype == DType::uint32 ? double(u32(i64(value))) : double(i32(u32(i64(value))));
+  };
+  return iota(&runtime, i64(count), dtype) * word(step) + word(first);
+}
+
+Tensor Tensor::linspace(Runtime& runtime, double first, double last, i64 count, DType dtype) {
+  if (count < 2) return full(runtime, {count}, first, dtype);
+  const Tensor n = iota(&runtime, count), at = n.cast(DType::fp32) * (1 / double(count - 1));
+  return where(n < double(count - 1), at * last + (1 - at) * first, last).cast(dtype);  // both ends exact
+}
+
+Tensor Tensor::eye(Runtime& runtime, i64 rows, i64 cols, DType dtype) {
+  return equal(iota(&runtime, rows).unsqueeze(1), iota(&runtime, cols)).cast(dtype);
+}
+
+std::vector<Tensor> Tensor::split(i64 axis, const std::vector<i64>& extents) const {
+  std::vector<Tensor> parts;
+  i64 first = 0;
+  for (const i64 extent : extents) {
+    parts.push_back(slice(axis, first, first + extent));
+    first += extent;
+  }
+  if (first != size(axis))
+    throw UsageError(fmt::format("split: parts of {} are {} of axis {} of {}; they must be all of it.",
+                                 to_string(extents), first, axis, to_string(shape())));
+  return parts;
+}
+
+Tensor Tensor::repeat(i64 axis, i64 times) const {
+  const size_t at = checked_axis("repeat", shape(), axis);
+  Shape repeated = shape(), out = shape();
+  repeated.insert(repeated.begin() + i64(at), times);
+  out[at] *= times;
+  return unsqueeze(i64(at)).expand(repeated).reshape(out);
+}
+
+void Tensor::assign(i64 axis, i64 first, const Tensor& values) {
+  const size_t at = checked_axis("assign", shape(), axis);
+  const i64 extent = shape()[at], end = first + values.size(axis);
+  if (first < 0 || end > extent)
+    throw UsageError(fmt::format("assign: {} from {} on is beyond axis {} of {}.", to_string(values.shape()), first, at,
+                                 to_string(shape())));
+  std::vector<Tensor> parts{values.cast(without_blocks(dtype()))};
+  if (first > 0) parts.insert(parts.begin(), slice(axis, 0, first));
+  if (end < extent) parts.push_back(slice(axis, end, extent));
+  *this = concat(parts, i64(at)).cast(dtype());
+}
+
+Tensor stack(std::span<const Tensor> tensors, i64 axis) {
+  std::vector<Tensor> parts;
+  for (const Tensor& x : tensors) parts.push_back(x.unsqueeze(axis));
+  if (parts.empty()) throw UsageError("stack: no tensors; give at least one.");
+  return concat(parts, axis < 0 ? axis + i64(parts[0].rank()) : axis);
+}
+
+Tensor outer(const Tensor& x, const Tensor& y) {
+  if (x.rank() != 1 || y.rank() != 1)
+    throw UsageError(fmt::format("outer: {} by {}; both need one axis.", to_string(x.shape()), to_string(y.shape())));
+  return x.unsqueeze(1) * y;
+}
+
+}  // namespace baretile
