@@ -27,6 +27,10 @@ struct Expr {
   ~Expr();               // without recursion: chains grow long
 };
 
+// A node over the inputs, on their device. Whatever reads or makes block formats, but for casts, does so in bf16.
+Tensor make(compiler::Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::vector<i64> attrs = {});
+const Tensor& checked(const char* op, const Tensor& x);  // a tensor with a value or a recipe
+
 Tensor iota(Runtime* runtime, Shape shape, DType dtype = DType::int32);
 inline Tensor iota(Runtime* runtime, i64 count, DType dtype = DType::int32) {
   return iota(runtime, Shape{count}, dtype);

@@ -16,9 +16,7 @@ using compiler::Kind;
 using compiler::Node;
 using compiler::Op;
 
-namespace {
-
-Tensor make(Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::vector<i64> attrs = {}) {
+Tensor make(Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::vector<i64> attrs) {
   auto expr = std::make_shared<Expr>();
   if (op != Op::cast && !inputs.empty()) {  // which alone makes block formats and reads them
     dtype = without_blocks(dtype);
@@ -38,13 +36,12 @@ Tensor make(Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::ve
   return Tensor(std::move(expr));
 }
 
-// A tensor with a value or a recipe.
 const Tensor& checked(const char* op, const Tensor& x) {
   if (!x) throw UsageError(fmt::format("{}: the tensor is empty; give it a value first.", op));
   return x;
 }
 
-DType joint_dtype(const Tensor& x, const Tensor& y) { return std::max(x.dtype(), y.dtype()); }
+namespace {
 
 // A plain number: it takes the dtype of what it meets.
 bool is_number(const Tensor& x) {
@@ -116,14 +113,6 @@ Tensor elementwise(Op op, std::vector<Tensor> operands) {
   for (size_t i = 0; i < operands.size(); ++i)
     operands[i] = as_operand(operands[i], choice && i == 0 ? DType::boolean : dtype, shape);
   return make(op, compiler::gives_boolean(info(op).kind) ? DType::boolean : dtype, shape, std::move(operands));
-}
-
-// What the matrix unit and reductions take.
-Tensor as_float(const char* op, const Tensor& x) {
-  if (is_integer(checked(op, x).dtype()))
-    throw Unsupported(fmt::format("{}: {} {} is not there yet; cast to fp32.", op, compiler::to_string(x.dtype()),
-                                  compiler::to_string(x.shape())));
-  return x.cast(x.dtype() == DType::boolean ? DType::bf16 : without_blocks(x.dtype()));
 }
 
 // Booleans count, but for any and all.
@@ -298,21 +287,6 @@ Tensor Tensor::detach() const {
   Tensor out = *this;
   out.detached_ = true;
   return out;
-}
-
-Tensor matmul(const Tensor& left_operand, const Tensor& right_operand, u32 phases) {
-  const Tensor x = as_float("matmul", left_operand), y = as_float("matmul", right_operand);
-  if (x.rank() == 1 || y.rank() == 1) {  // a vector is one row on the left, one column on the right
-    Tensor product = matmul(x.rank() == 1 ? x.unsqueeze(0) : x, y.rank() == 1 ? y.unsqueeze(1) : y, phases);
-    if (y.rank() == 1) product = product.squeeze(-1);
-    return x.rank() == 1 ? product.squeeze(y.rank() == 1 ? -1 : -2) : product;
-  }
-  compiler::MatmulShapes s = compiler::matmul_shapes(x.shape(), y.shape());
-  if (phases != 2 && phases != 4)
-    throw UsageError(fmt::format("matmul: {} phases; the matrix unit does 2 or 4.", phases));
-  Tensor left = x.dtype() == DType::bf16 && y.dtype() == DType::fp32 ? x.cast(DType::fp32) : x;
-  if (x.size(-1) == 1) return mul(left, y);  // an outer product
-  return make(Op::matmul, joint_dtype(x, y), s.out, {left.expand(s.left), y.expand(s.right)}, {i64(phases)});
 }
 
 Tensor gather_rows(const Tensor& table, const Tensor& index) {
