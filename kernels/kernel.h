@@ -44,6 +44,7 @@ enum Condition : u32 {
   kUnpacker1Busy = 1 << 2,
   kPackerBusy = 1 << 3,
   kMathBusy = 1 << 4,
+  kSrcBEmpty = 1 << 8,
   kStoresPending = 1 << 10,
   kSfpuBusy = 1 << 11
 };

@@ -24,15 +24,17 @@ inline void reset_counters() {
   issue<encode(SETRWC{.BitMask = 15, .ClearAB = banks})>();
 }
 
-// `packed`: the format of T2's first page.
-template <Format packed>
+// `packed`: the format of T2's first page; `tf32`: what the unpackers or MOVD2B leave in SrcA and SrcB is read so,
+// which changes no bf16 value, rather than in the format it was unpacked to.
+template <Format packed, bool tf32 = false>
 inline void setup_math() {
   set_thread_config<0, 0>();
   set_thread_config<thd::DEST_TARGET_REG_CFG_MATH_Offset.word, 0>();
-  set_thread_config<thd::DISABLE_IMPLIED_SRCA_FMT_Base.word, 0>();
-  set_thread_config<thd::DISABLE_IMPLIED_SRCB_FMT_Base.word, 0>();
+  set_thread_config<thd::DISABLE_IMPLIED_SRCA_FMT_Base.word, tf32>();
+  set_thread_config<thd::DISABLE_IMPLIED_SRCB_FMT_Base.word, tf32>();
   set_thread_config<thd::CLR_DVALID_SrcA_Disable.word, 0>();
-  config(1) = cfg::ALU_FORMAT_SPEC_REG0_SrcA(u32(Format::bf16)) | cfg::ALU_FORMAT_SPEC_REG1_SrcB(u32(Format::bf16)) |
+  constexpr Format source = tf32 ? Format::tf32 : Format::bf16;
+  config(1) = cfg::ALU_FORMAT_SPEC_REG0_SrcA(u32(source)) | cfg::ALU_FORMAT_SPEC_REG1_SrcB(u32(source)) |
               cfg::ALU_FORMAT_SPEC_REG2_Dstacc(u32(read_as<packed>)) | cfg::ALU_ACC_CTRL_Fp32_enabled(1) |
               cfg::ALU_ACC_CTRL_SFPU_Fp32_enabled(1);
   config(2) = 0;    // no ReLU, denormals flushed
@@ -72,12 +74,16 @@ inline void record() {
 // 32 x 32 times 32 x 32: SrcB holds the left faces F0 … F3, SrcA the right ones, Dst the result's in the same order.
 // A transposed right operand has its faces F1 and F2 the other way round.
 template <bool transposed, u32 next_phase = 1>
-inline void record_tile_product() {
+inline void set_tile_modes() {
   set_address_mode<0, 0, 8, 0, 0>();                      // lower half of the left face
   set_address_mode<1, 0, 24, 0, 0>();                     // from F0 (F1) on to F2 (F3)
   set_address_mode<2, transposed ? 32 : 16, 24, 0, 0>();  // next column, same k; SrcB wraps at 64
   set_address_mode<3, transposed ? 48 : 16, 40, 0, 0>();  // next k
   set_address_mode<4, 0, 0, 0, next_phase>();
+}
+template <bool transposed, u32 next_phase = 1>
+inline void record_tile_product() {
+  set_tile_modes<transposed, next_phase>();
   record<16>();
   mvmul<0, 0>(), mvmul<8, 1>(), mvmul<32, 0>(), mvmul<40, 2>();
   mvmul<16, 0>(), mvmul<24, 1>(), mvmul<48, 0>(), mvmul<56, 3>();

@@ -38,12 +38,12 @@ class Unpacker {
     set_thread_config<thd::SRCA_SET_SetOvrdWithAddr.word, thd::SRCA_SET_SetOvrdWithAddr(1)>();
   }
   // Mode of unpacker 1: whole pages of `datums`, or row pages.
-  template <Format stored, u32 datums>
+  template <Format stored, u32 datums, u32 half = kSrcBHalf>
   void to_src_b() {
     constexpr u32 out = u32(stored == Format::fp32 ? Format::tf32 : stored);
     config(kDescriptor1) = descriptor(u32(stored));
     config(cfg::THCON_SEC1_REG2_Out_data_format.word) = out;
-    config(cfg::UNP1_ADDR_CTRL_ZW_REG_1_Zstride.word) = kSrcBHalf * 16 * (stored == Format::fp32 ? 4 : 2);
+    config(cfg::UNP1_ADDR_CTRL_ZW_REG_1_Zstride.word) = half * 16 * (stored == Format::fp32 ? 4 : 2);
     set_count<2, datums == 32 ? 16 : datums>();
   }
 
@@ -85,6 +85,8 @@ class Unpacker {
     set_count<1, 1024>();
     unpack<0, true>();
   }
+
+  static void zero_b() { issue<encode(UNPACR_NOP{.UnpackPop = 1, .SetDvalid = 1, .Unpacker = 1})>(); }
 
   // 16-bit loads: T1 adds SrcA to a SrcB of zeros.
   void source_tile() {
@@ -159,8 +161,6 @@ class Unpacker {
   static void unpack() {
     issue<encode(UNPACR{.Last = 1, .SetDatValid = valid, .OvrdThreadId = 1, .AddrMod = step, .Unpacker = unit})>();
   }
-  static void zero_b() { issue<encode(UNPACR_NOP{.UnpackPop = 1, .SetDvalid = 1, .Unpacker = 1})>(); }
-
   Consumer<InputRing, slot, Core::trisc0, abi::waypoint("INPW")> ring_;
 };
 

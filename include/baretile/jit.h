@@ -22,7 +22,8 @@ class Jit {
   Jit& operator=(const Jit&) = delete;
 
   // Results are realized. The function may not realize anything that depends on its inputs or state. A state tensor
-  // whose rows are assigned is changed where it lies: realize what shall see the old value before the call.
+  // whose rows are assigned is changed where it lies: realize what shall see the old value before the call. Other state
+  // gets its new value where it lies if nothing else holds the old one and the program is done with it.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs);
 
   size_t traces() const;

@@ -3,10 +3,13 @@
 //   Tensor loss = nn::cross_entropy(layer(images), labels);
 //   nn::Parameters parameters = layer.parameters();
 //   sgd.step(parameters, nn::gradients(loss, parameters), {loss});  // forward, backward and update as one Program
+// A Trainer does these four lines, traced once.
 #pragma once
+#include <optional>
 #include <random>
 
 #include "baretile/autograd.h"
+#include "baretile/jit.h"
 
 namespace baretile::nn {
 
@@ -18,10 +21,21 @@ std::vector<Tensor> gradients(const Tensor& loss, const Parameters& parameters);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});  // x · weightᵀ + bias, weight [out, in]
 Tensor embedding(const Tensor& table, const Tensor& index);                     // [..., c] of [m, c] by int32 [...]
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float epsilon = 1e-5f);
-// softmax(query · keyᵀ / sqrt(d) + mask) · value over [..., rows, d], [..., span, d], [..., span, e]; leading axes
-// broadcast. A boolean mask says what is seen, another is added. The next line's mask hides what comes later.
+struct AttentionOptions {
+  Tensor mask = {};                  // boolean: what is seen; else it is added to the scores
+  bool causal = false;               // the last query sees all of the span, each other one key less than the next
+  std::optional<double> scale = {};  // 1 / sqrt(d) else
+};
+// softmax(scale · query · keyᵀ + mask) · value over [..., rows, d], [..., span, d], [..., span, e]; leading axes
+// broadcast. Axis -3 counts heads: with fewer of keys and values than of queries, neighbouring queries share one. One
+// launch that stores no score, in the queries', keys' and values' dtype; the gradient computes the scores again. A row
+// that sees nothing gives 0. Of Precision::full, and with e above 160, it is two products and a softmax.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                    const Tensor& mask = {});
+                                    const AttentionOptions& options);
+inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                           const Tensor& mask = {}) {
+  return scaled_dot_product_attention(query, key, value, AttentionOptions{.mask = mask});
+}
 Tensor causal_mask(Runtime& runtime, i64 rows, i64 span);  // the last of the rows sees all of the span
 
 struct Linear {
@@ -50,39 +64,82 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels);  // [n, classe
 // The length of all gradients together. They are scaled so that it is at most `largest`.
 Tensor clip_grad_norm(std::vector<Tensor>& gradients, float largest);
 
-// step() computes `also` (a loss, say), the new weights and the optimiser's own state in one Program. The options may
-// change between steps; nothing is compiled again for it.
+class Optimiser {
+ public:
+  virtual ~Optimiser() = default;
+  // Computes `also` (a loss, say), the new weights and the optimiser's own state in one Program. The options may change
+  // between steps; nothing is compiled again for another rate, nor for AdamW's decay.
+  void step(const Parameters& parameters, const std::vector<Tensor>& gradients, std::vector<Tensor> also = {});
+
+ protected:
+  Optimiser(size_t states, size_t numbers) : states_(states), numbers_(numbers) {}
+
+ private:
+  friend class Trainer;
+  // What comes from memory in the next step: as part of the expression it would be compiled each time.
+  virtual std::vector<double> numbers() = 0;
+  // The new value of x; its state gets new ones too.
+  virtual Tensor update(const Tensor& x, Tensor g, std::span<Tensor> state, const std::vector<Tensor>& numbers) = 0;
+
+  Runtime& begin(const Parameters& parameters);
+  std::vector<Tensor> upload(Runtime& runtime);
+  void update_all(const Parameters& parameters, const std::vector<Tensor>& gradients,
+                  const std::vector<Tensor>& numbers);
+  size_t states_, numbers_;    // tensors for each parameter, and what numbers() gives
+  std::vector<Tensor> state_;  // those of a parameter side by side
+};
+
+// Defaults are PyTorch's.
 struct SGDOptions {
   float rate = 1e-3f, momentum = 0, weight_decay = 0;
 };
-class SGD {
+class SGD : public Optimiser {
  public:
-  explicit SGD(SGDOptions options_) : options(options_) {}
-  void step(const Parameters& parameters, const std::vector<Tensor>& gradients, std::vector<Tensor> also = {});
+  explicit SGD(SGDOptions options_) : Optimiser(options_.momentum != 0, 1), options(options_) {}
   SGDOptions options;
 
  private:
-  std::vector<Tensor> velocity_;
+  std::vector<double> numbers() override;
+  Tensor update(const Tensor& x, Tensor g, std::span<Tensor> state, const std::vector<Tensor>& numbers) override;
 };
 
 struct AdamOptions {
   float rate = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
-  float weight_decay = 0;
-  bool decoupled = false;  // weight decay shrinks the weights themselves: AdamW
+  std::optional<float> weight_decay = {};  // else 0, or 0.01 of AdamW
 };
-class Adam {
+class Adam : public Optimiser {
  public:
-  explicit Adam(AdamOptions options_) : options(options_) {}
-  void step(const Parameters& parameters, const std::vector<Tensor>& gradients, std::vector<Tensor> also = {});
+  explicit Adam(const AdamOptions& options_) : Adam(options_, false, 0) {}
   AdamOptions options;
 
+ protected:
+  Adam(const AdamOptions& options_, bool decoupled, float decay);
+
  private:
-  std::vector<Tensor> mean_, square_;
+  std::vector<double> numbers() override;
+  Tensor update(const Tensor& x, Tensor g, std::span<Tensor> state, const std::vector<Tensor>& numbers) override;
+  bool decoupled_;
   int steps_ = 0;
 };
-class AdamW : public Adam {  // its usual decay is 0.01
+class AdamW : public Adam {  // its decay shrinks the weights themselves
  public:
-  explicit AdamW(AdamOptions options_) : Adam(options_) { options.decoupled = true; }
+  explicit AdamW(const AdamOptions& options_) : Adam(options_, true, 0.01f) {}
+};
+
+// --- training ---
+// Loss, gradients and the optimiser's update, traced once for a shape of the batch and replayed. Parameters and
+// optimiser must outlive it; of the options only those may change that step() compiles nothing for.
+class Trainer {
+ public:
+  using Loss = std::function<Tensor(const std::vector<Tensor>& batch)>;
+  // `clip`: what clip_grad_norm gets, if not 0.
+  Trainer(Loss loss, const Parameters& parameters, Optimiser& optimiser, float clip = 0);
+  Tensor operator()(const std::vector<Tensor>& batch);  // the loss before the update
+
+ private:
+  Runtime& runtime_;
+  Optimiser& optimiser_;
+  Jit step_;
 };
 
 }  // namespace baretile::nn

@@ -62,6 +62,7 @@ struct Launch {
   u32 max_workers = 0;   // at most this many tiles have work; the runtime takes min(this, the chip's workers)
   std::vector<LaunchArg> args;
   std::string label;     // for traces and error messages
+  std::vector<std::pair<u32, u32>> in_place = {};  // arguments {from, to}: pages of `from` are read once, before the same ones of `to` are written
 };
 
 struct Program {

@@ -27,15 +27,16 @@ using Shape = std::vector<i64>;
 // uploads and full make such tensors, of two rows or more; all else reads them as bf16, exactly, and gives bf16 (views
 // too).
 
-// A handle to a value; copies share it.
+// A handle to a value; copies share it. An axis may have no elements: such a tensor takes neither memory nor work.
 class Tensor {
  public:
   // {1, 2} or {{1, 2}, {3, 4}} and so on.
   struct Nested {
     Nested(double number) : value(number) {}
-    Nested(std::initializer_list<Nested> list) : rows(list) {}
+    Nested(std::initializer_list<Nested> list) : rows(list), is_list(true) {}
     std::vector<Nested> rows;
     double value = 0;
+    bool is_list = false;
   };
 
   Tensor() = default;
@@ -104,11 +105,15 @@ class Tensor {
 void realize(std::span<const Tensor> tensors);
 inline void realize(std::initializer_list<Tensor> tensors) { realize(std::span(tensors.begin(), tensors.size())); }
 
+// Nested lists as NumPy's: [[1.5, -2], [0, nan]] where a line of 100 columns holds them, else aligned and a row a line.
+// Floats have up to six significant digits, booleans are true and false. Of more than 1,000 elements each axis shows
+// three at either end.
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 std::string to_string(const Tensor& tensor);
 
 // Element by element, with NumPy's broadcasting. Operands of several dtypes become the latest of boolean, uint32,
-// int32, bf16 (block formats too), fp32; a number takes the others' dtype, or makes them fp32 where that cannot hold it.
+// int32, bf16 (block formats too), fp32; a number takes the others' dtype, or makes them fp32 where that cannot hold
+// it.
 #define UNARY(name, ...) Tensor name(const Tensor& x);
 #define BINARY(name, ...) Tensor name(const Tensor& x, const Tensor& y);
 #define TERNARY(name, ...) Tensor name(const Tensor& x, const Tensor& y, const Tensor& z);
@@ -138,12 +143,32 @@ inline Tensor operator<=(const Tensor& x, const Tensor& y) { return less_equal(x
 inline Tensor operator>(const Tensor& x, const Tensor& y) { return greater(x, y); }
 inline Tensor operator>=(const Tensor& x, const Tensor& y) { return greater_equal(x, y); }
 
-// Over the last two axes; leading axes broadcast. fp32 if an operand is, else bf16; always accumulated in 32 bits. An
-// fp32 left operand of bf16 weights keeps 14 significant bits, fp32 by fp32 keeps 11 (tf32). Two phases of bf16 by bf16
-// halve the time and keep 7 bits of the right operand's 8 and 7 of the left's. Block formats, also transposed on the
-// right, are multiplied as they lie in memory; bfp4 on the right, and either on the left, halve the time and lose
-// nothing.
-Tensor matmul(const Tensor& x, const Tensor& y, u32 phases = 4);
+// How exactly a product is computed. `standard`: in one kernel by the matrix unit, which keeps 8 x 8 significant bits
+// of bf16 by bf16, 14 x 8 of fp32 by bf16, 11 x 10 of fp32 by fp32, and rounds each product to 2^-11 of the largest of
+// eight. `fast`: two phases, half the time; bf16 by bf16 keeps 7 bits. `full`: all of fp32, in six kernels and twelve
+// products of one phase; each element is within 2^-21 K times the largest of its row on the left times the largest of its
+// column on the right, and mostly as near as a loop in fp32 comes. There an infinity or NaN makes its row or column
+// infinite or NaN, and what is below 2^-124 counts as zero.
+enum class Precision : u8 { fast, standard, full };
+
+// While one lives, it is the precision of this thread's new products that name none; `standard` otherwise.
+class DefaultPrecision {
+ public:
+  explicit DefaultPrecision(Precision precision) : before_(now_) { now_ = precision; }
+  ~DefaultPrecision() { now_ = before_; }
+  DefaultPrecision(const DefaultPrecision&) = delete;
+  DefaultPrecision& operator=(const DefaultPrecision&) = delete;
+  static Precision now() { return now_; }
+
+ private:
+  static thread_local Precision now_;
+  Precision before_;
+};
+
+// Over the last two axes; leading axes broadcast. fp32 if an operand is, else bf16; always accumulated in 32 bits.
+// Block formats, also transposed on the right, are multiplied as they lie in memory; bfp4 on the right, and either on
+// the left, halve the time and lose nothing.
+Tensor matmul(const Tensor& x, const Tensor& y, Precision precision = DefaultPrecision::now());
 Tensor gather_rows(const Tensor& table, const Tensor& index);  // [n, c] of a table [m, c] by int32 [n]
 Tensor concat(std::span<const Tensor> tensors, i64 axis);
 inline Tensor concat(std::initializer_list<Tensor> tensors, i64 axis) {
@@ -166,7 +191,8 @@ Tensor leaky_relu(const Tensor& x, double slope = 0.01);
 Tensor gelu(const Tensor& x);       // x Φ(x)
 Tensor gelu_tanh(const Tensor& x);  // its approximation by tanh
 Tensor clamp(const Tensor& x, double low, double high);
-// Of floats, the quotient rounded down, and what is left, with the divisor's sign; off by the rounding of x / y where that is large.
+// The quotient rounded down, and what is left, with the divisor's sign. Of integers exactly, and 0 where the divisor is;
+// of floats off by the rounding of x / y where that is large.
 Tensor floor_divide(const Tensor& x, const Tensor& y);
 Tensor remainder(const Tensor& x, const Tensor& y);
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
@@ -188,11 +214,14 @@ struct TopK {
   Tensor values, indices;
 };
 TopK topk(const Tensor& x, i64 count);  // the largest of the last axis, the largest first
-// x[…, index[…, k]] over the last axis, zero beyond it; x and index agree in the other axes. Work grows with the
-// product of both extents.
-Tensor gather(const Tensor& x, const Tensor& index);
-Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& values);  // x[…, index[…, k]] += values[…, k]
-Tensor silu(const Tensor& x);                                                    // x / (1 + e^-x)
+// x[…, index[…, k]] over the last axis or another, zero beyond it; x and index agree in the other axes. Work grows with
+// the product of both extents.
+Tensor gather(const Tensor& x, const Tensor& index, i64 axis = -1);
+// x[…, index[…, k]] becomes values[…, k], the last of those that meet in one place, or grows by all of them.
+Tensor scatter(const Tensor& x, const Tensor& index, const Tensor& values, i64 axis = -1);
+Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& values, i64 axis = -1);
+Tensor take(const Tensor& x, const Tensor& index);  // elements by their number in row-major order, in index's shape
+Tensor silu(const Tensor& x);  // x / (1 + e^-x)
 Tensor mean(const Tensor& x, i64 axis, bool keepdims = false);
 Tensor softmax(const Tensor& x, i64 axis = -1);
 Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon = 1e-5f);  // over the last axis

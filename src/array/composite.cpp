@@ -11,36 +11,36 @@ namespace baretile {
 
 namespace {
 
-// Differences of integers would wrap around.
+// Differences, squares and sums of integers would wrap around.
 Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::fp32); }
 
 }  // namespace
 
 Tensor silu(const Tensor& x) { return x * sigmoid(x); }
 
-Tensor mean(const Tensor& x, i64 axis, bool keepdims) { return sum(x, axis, keepdims) * (1.0f / float(x.size(axis))); }
+Tensor mean(const Tensor& x, i64 axis, bool keepdims) {
+  return sum(real(x), axis, keepdims) * (1.0f / float(x.size(axis)));
+}
 
 Tensor softmax(const Tensor& x, i64 axis) {
   const Tensor r = real(x);
+  if (is_empty(r)) return r;
   Tensor e = exp(r - max(r.detach(), axis, true));  // any shift gives the same
   return e * reciprocal(sum(e, axis, true));
 }
 
-Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon) {
+Tensor rms_norm(const Tensor& given, const Tensor& weight, float epsilon) {
+  const Tensor x = real(given);
   return x * rsqrt(mean(x * x, -1, true) + epsilon) * weight;
 }
 
 Tensor sigmoid(const Tensor& x) { return reciprocal(exp(-real(x)) + 1); }
 Tensor softplus(const Tensor& x) { return maximum(x, 0) + log1p(exp(-abs(real(x)))); }
 Tensor leaky_relu(const Tensor& x, double slope) { return where(x > 0, x, x * slope); }
-Tensor gelu(const Tensor& x) { return x * (erf(x * M_SQRT1_2) + 1) * 0.5; }
-Tensor gelu_tanh(const Tensor& x) {
-  return x * (tanh((x * x * 0.044715 + 1) * x * (M_2_SQRTPI * M_SQRT1_2)) + 1) * 0.5;
-}
-Tensor floor_divide(const Tensor& x, const Tensor& y) { return floor(x / y); }
-Tensor remainder(const Tensor& x, const Tensor& y) {
-  const Tensor rest = x - floor_divide(x, y) * y;  // the quotient may have been rounded up to the next integer
-  return where(logical_and(not_equal(rest, 0), logical_xor(rest < 0, y < 0)), rest + y, rest);
+Tensor gelu(const Tensor& x) { return x * ((erf(x * M_SQRT1_2) + 1) * 0.5); }
+Tensor gelu_tanh(const Tensor& given) {
+  const Tensor x = real(given);
+  return x * ((tanh((x * x * 0.044715 + 1) * x * (M_2_SQRTPI * M_SQRT1_2)) + 1) * 0.5);
 }
 Tensor clamp(const Tensor& x, double low, double high) { return minimum(maximum(x, low), high); }
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) { return where(mask, value, x); }
@@ -98,6 +98,12 @@ Tensor positions(const Tensor& x, i64 axis) {
   return iota(x.runtime(), shape[at]).reshape(shape);
 }
 
+void check_choice(const char* op, const Tensor& x, i64 axis) {
+  if (x.size(axis) == 0)
+    throw UsageError(
+        fmt::format("{}: axis {} of {} has no elements to choose from.", op, axis, compiler::to_string(x.shape())));
+}
+
 Tensor first_of(const Tensor& x, const Tensor& extreme, i64 axis, bool keepdims) {
   Tensor found = equal(x, extreme);
   if (is_float(x.dtype())) found = logical_or(found, isnan(x));
@@ -106,8 +112,14 @@ Tensor first_of(const Tensor& x, const Tensor& extreme, i64 axis, bool keepdims)
 
 }  // namespace
 
-Tensor argmax(const Tensor& x, i64 axis, bool keepdims) { return first_of(x, max(x, axis, true), axis, keepdims); }
-Tensor argmin(const Tensor& x, i64 axis, bool keepdims) { return first_of(x, min(x, axis, true), axis, keepdims); }
+Tensor argmax(const Tensor& x, i64 axis, bool keepdims) {
+  check_choice("argmax", x, axis);
+  return first_of(x, max(x, axis, true), axis, keepdims);
+}
+Tensor argmin(const Tensor& x, i64 axis, bool keepdims) {
+  check_choice("argmin", x, axis);
+  return first_of(x, min(x, axis, true), axis, keepdims);
+}
 
 Tensor argsort(const Tensor& x, bool descending) {
   const Tensor mine = x.unsqueeze(-1), other = x.unsqueeze(-2);
@@ -120,16 +132,6 @@ Tensor argsort(const Tensor& x, bool descending) {
 TopK topk(const Tensor& x, i64 count) {
   const Tensor indices = argsort(x, true).slice(-1, 0, count);
   return {gather(x, indices), indices};
-}
-
-Tensor gather(const Tensor& x, const Tensor& index) {
-  const Tensor chosen = one_hot(index, x.size(-1), DType::boolean);
-  return sum(where(chosen, x.unsqueeze(-2), 0), -1).cast(without_blocks(x.dtype()));
-}
-
-Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& values) {
-  const Tensor chosen = equal(index.unsqueeze(-2), iota(x.runtime(), x.size(-1), index.dtype()).unsqueeze(1));
-  return x + sum(where(chosen, values.unsqueeze(-2), 0), -1);
 }
 
 Tensor swap_halves(const Tensor& x) {

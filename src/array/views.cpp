@@ -13,10 +13,10 @@ using compiler::checked_axis;
 using compiler::to_string;
 
 Tensor Tensor::arange(Runtime& runtime, double first, double end, double step, DType dtype) {
-  const double count = std::ceil((end - first) / step);
-  if (!(count >= 1 && count <= INT32_MAX))
-    throw UsageError(
-        fmt::format("arange: from {} to {} by {} are {} elements; give one or more.", first, end, step, count));
+  const double count = std::max(std::ceil((end - first) / step), 0.0);
+  if (!(count <= INT32_MAX))
+    throw UsageError(fmt::format("arange: from {} to {} by {} are {} elements; give a step that gets there.", first,
+                                 end, step, count));
   if (!is_integer(dtype)) return (iota(&runtime, i64(count), DType::fp32) * step + first).cast(dtype);
   const auto word = [&](double value) {  // modulo 2^32, as the integers of the tensor are
     if (std::trunc(value) != value || std::abs(value) > UINT32_MAX)

@@ -1,6 +1,11 @@
 #include "compiler/compiler.h"
 
+#include <algorithm>
+
+#include <set>
+
 #include "compiler/emit/emit.h"
+#include "compiler/print.h"
 
 namespace baretile::compiler {
 
@@ -16,28 +21,82 @@ std::vector<KernelSource> emit_all(const Schedule& schedule) {
   return sources;
 }
 
+namespace {
+
+// Pairs for Launch::in_place: a page of `to` is computed from the same page of `from`, which nothing else reads.
+std::vector<std::pair<u32, u32>> in_place(const KernelSpec& spec) {
+  const ComputeKernel& kernel = spec.compute;
+  if (kernel.reduce != ReduceAxis::none) return {};  // which may read more than once
+  std::vector<u32> uses(spec.buffers.size());
+  std::vector<std::set<u32>> loads(kernel.steps.size());  // that a step depends on
+  for (u32 n = 0; n < kernel.steps.size(); ++n) {
+    const Step& step = kernel.steps[n];
+    if (step.kind == StepKind::load) {
+      ++uses[step.access.buffer];
+      loads[n] = {n};
+    } else if (step.kind == StepKind::contraction) {
+      uses[step.contraction.left.buffer] += 2;
+      uses[step.contraction.right.buffer] += 2;
+    }
+    for (const u32 input : step.inputs) loads[n].insert(loads[input].begin(), loads[input].end());
+  }
+  std::vector<std::pair<u32, u32>> pairs;
+  for (const Output& output : kernel.outputs) {
+    for (const u32 load : loads[output.step]) {
+      const Access& from = kernel.steps[load].access;
+      if (uses[from.buffer] == 1 && from.broadcast == Broadcast::none && from.map == output.access.map)
+        pairs.push_back({from.buffer, output.access.buffer});
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
 Program pack(const Schedule& schedule, std::vector<KernelImage> images) {
   Program program{std::move(images), schedule.buffers, {}, schedule.arena_bytes};
   std::vector<u32> workers;
   for (const KernelSpec& kernel : schedule.kernels) workers.push_back(max_workers(kernel));
   for (const Schedule::Item& item : schedule.launches) {
-    Launch launch{item.kernel, workers[item.kernel], {}, item.label};
+    Launch launch{item.kernel, workers[item.kernel], {}, item.label, in_place(schedule.kernels[item.kernel])};
     for (u32 buffer : item.buffers) launch.args.push_back({LaunchArg::Kind::buffer, buffer});
     program.launches.push_back(std::move(launch));
   }
   return program;
 }
 
+namespace {
+
+// The nodes of such a kernel get one slot less, which leaves room for what registers do not hold. False when there is
+// none to take away.
+bool narrow(const FusionPlan& plan, const KernelSpec& spec, SlotLimits& limits) {
+  for (const PlannedKernel& kernel : plan.kernels) {
+    if (to_string(kernel.spec) != to_string(spec)) continue;
+    size_t most = kernel.nodes.empty() ? kFewestSlots : kMaxSlots;
+    for (u32 node : kernel.nodes) most = std::min(most, limits.try_emplace(node, kMaxSlots).first->second);
+    if (most == kFewestSlots) return false;
+    for (u32 node : kernel.nodes) limits[node] = most - 1;
+  }
+  return true;
+}
+
+}  // namespace
+
 Compiled compile(const Graph& graph) {
-  for (size_t slots = kMaxSlots;; --slots) {
-    const FusionPlan plan = fuse(graph, slots);
+  SlotLimits limits;
+  for (;;) {
+    const FusionPlan plan = fuse(graph, limits);
     const Schedule scheduled = schedule(plan);
-    try {
-      const std::vector<KernelSource> sources = emit_all(scheduled);
-      return {pack(scheduled, build_kernels(sources)), output_slots(plan)};
-    } catch (const DstFull&) {
-      if (slots == kFewestSlots) throw;  // smaller kernels, with room for what registers do not hold
+    std::vector<KernelSource> sources;
+    for (const KernelSpec& kernel : scheduled.kernels) {
+      try {
+        sources.push_back(emit(kernel));
+      } catch (const DstFull&) {
+        if (!narrow(plan, kernel, limits)) throw;
+      }
     }
+    if (sources.size() == scheduled.kernels.size())
+      return {pack(scheduled, build_kernels(sources)), output_slots(plan)};
   }
 }
 

@@ -13,12 +13,14 @@ namespace baretile::compiler {
 struct Digit {
   u32 size = 1;
   i64 stride = 0;
+  bool operator==(const Digit&) const = default;
 };
 
 // Page of a buffer for domain index (b, i, j): offset + Σ digits. A missing index (broadcast) has no digits.
 struct PageMap {
   i64 offset = 0;
   std::vector<Digit> batch, row, col;  // innermost digit first
+  bool operator==(const PageMap&) const = default;
 };
 
 enum class Broadcast : u8 { none, row, col, scalar };  // the stored page holds one row, one column, or one value that fills the tile
@@ -82,6 +84,18 @@ struct MoveKernel {
   bool clear = false;                           // copy: all of dst outside of the box becomes zero, padding too; else it keeps its values
 };
 
+// out[b, i] = softmax over j of (scale * query[b, i] · key[b, j] + mask[b, i, j]) value[b, j], see kernels/attention.h. Pages of queries and of the
+// result are found by row, those of keys and values too; the mask has queries down and keys across.
+struct AttentionKernel {
+  Access query, key, value, out, mask;
+  u32 batch = 1, queries = 1, keys = 1;         // elements
+  u32 depth_tiles = 1, width_tiles = 1;         // columns of queries and keys; of values
+  u32 phases = 4;
+  double scale = 1;
+  bool causal = false;                          // the last query sees the last key, each other one key less than the next
+  bool masked = false;                          // by a boolean mask, which says what is seen, or another, which is added
+};
+
 // What a kernel must know of each buffer it touches; the addresses are launch arguments, so that equal kernels are one image.
 struct KernelBuffer {
   DType dtype = DType::fp32;
@@ -89,12 +103,15 @@ struct KernelBuffer {
   std::vector<i64> shape;
 };
 
+enum class KernelKind : u8 { compute, move, attention };
+
 struct KernelSpec {
   std::string name;     // C identifier, for people
   std::vector<KernelBuffer> buffers;  // launch argument n is the bank address of buffer n
-  bool is_move = false;
+  KernelKind kind = KernelKind::compute;
   ComputeKernel compute;
   MoveKernel move;
+  AttentionKernel attention;
 };
 
 struct Schedule {

@@ -5,6 +5,8 @@
 
 #include <iterator>
 
+#include "compiler/schedule.h"
+
 namespace baretile::compiler {
 
 namespace {
@@ -77,6 +79,13 @@ void print(Out out, const MoveKernel& m) {
   }
 }
 
+void print(Out out, const AttentionKernel& a) {
+  fmt::format_to(out, "  batch {} queries {} keys {} tiles {}, {} scale {}{} {} phases\n", a.batch, a.queries, a.keys,
+                 a.depth_tiles, a.width_tiles, a.scale, a.causal ? " causal" : "", a.phases);
+  fmt::format_to(out, "  attention [{}] of [{}] [{}] [{}]{}\n", text_of(a.out), text_of(a.query), text_of(a.key),
+                 text_of(a.value), a.masked ? fmt::format(" mask [{}]", text_of(a.mask)) : "");
+}
+
 void print(Out out, const BufferDesc& buffer) {
   fmt::format_to(out, "{} {} {} {} pages {}", to_string(buffer.shape), to_string(buffer.dtype), name(buffer.tiling),
                  buffer.pages,
@@ -109,7 +118,42 @@ std::string to_string(const KernelSpec& spec) {
     const KernelBuffer& buffer = spec.buffers[i];
     fmt::format_to(out, "  @{}: {} {} {}\n", i, to_string(buffer.dtype), to_string(buffer.shape), name(buffer.tiling));
   }
-  spec.is_move ? print(out, spec.move) : print(out, spec.compute);
+  if (spec.kind == KernelKind::compute) print(out, spec.compute);
+  if (spec.kind == KernelKind::move) print(out, spec.move);
+  if (spec.kind == KernelKind::attention) print(out, spec.attention);
+  return text;
+}
+
+std::string to_string(const FusionPlan& plan) {
+  static constexpr std::pair<Reason, const char*> kReasons[] = {
+      {Reason::result, "it is a result"},
+      {Reason::operand, "products take their operands from memory"},
+      {Reason::moved, "the data-movement cores read it"},
+      {Reason::rounded, "it is rounded where it is stored"},
+      {Reason::view, "its reader sees it through a view that its tiles do not map to"},
+      {Reason::shape, "its reader runs over another shape"},
+      {Reason::axis, "its reader reduces along another axis"},
+      {Reason::passes, "its reader takes it in more than one pass, a product is made once"},
+      {Reason::left, "its reader has products of another left operand, or of another dtype on the right"},
+      {Reason::dst, "Dst does not hold its reader's values as well"},
+      {Reason::between, "another kernel needs it before its reader can run"},
+      {Reason::copy, "its readers need whole pages in this order"}};
+  std::string text;
+  Out out(text);
+  for (u32 number : launch_order(plan)) {
+    const PlannedKernel& kernel = plan.kernels[number];
+    fmt::format_to(out, "kernel {}\n", kernel.spec.name);
+    for (u32 id : kernel.writes) {
+      const Value& value = plan.values[id];
+      std::vector<std::string_view> why;
+      for (const auto& [reason, words] : kReasons) {
+        if (value.reasons & u16(reason)) why.push_back(words);
+      }
+      if (why.empty()) why.push_back("its kernel takes in no other operation");
+      fmt::format_to(out, "  leaves {} {} {}: {}\n", value.desc.name, to_string(value.desc.dtype),
+                     to_string(value.desc.shape), fmt::join(why, "; "));
+    }
+  }
   return text;
 }
 

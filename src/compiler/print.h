@@ -8,6 +8,7 @@ namespace baretile::compiler {
 
 std::string to_string(const Graph& graph);
 std::string to_string(const KernelSpec& spec);
+std::string to_string(const FusionPlan& plan);  // what leaves each kernel, and why
 std::string to_string(const Schedule& schedule);
 std::string to_string(const Program& program);
 

@@ -18,42 +18,6 @@ namespace {
 constexpr u32 kFewestBanks = 7;
 constexpr u64 kPlaceAlign = 64;
 
-// Kernels by number, the earliest that is ready first.
-std::vector<u32> launch_order(const FusionPlan& plan) {
-  const size_t count = plan.kernels.size();
-  std::vector<i32> writer(plan.values.size(), -1);
-  for (u32 k = 0; k < count; ++k) {
-    for (u32 value : plan.kernels[k].writes) writer[value] = i32(k);
-  }
-  std::vector<std::vector<u32>> next(count);
-  std::vector<u32> waits(count);
-  auto edge = [&](u32 first, u32 then) {
-    next[first].push_back(then);
-    ++waits[then];
-  };
-  for (u32 k = 0; k < count; ++k) {
-    for (u32 value : plan.kernels[k].values) {
-      if (writer[value] >= 0 && writer[value] != i32(k)) edge(u32(writer[value]), k);
-    }
-    for (u32 first : plan.kernels[k].after) edge(first, k);
-  }
-  std::priority_queue<u32, std::vector<u32>, std::greater<>> ready;
-  for (u32 k = 0; k < count; ++k) {
-    if (waits[k] == 0) ready.push(k);
-  }
-  std::vector<u32> order;
-  while (!ready.empty()) {
-    order.push_back(ready.top());
-    ready.pop();
-    for (u32 then : next[order.back()]) {
-      if (--waits[then] == 0) ready.push(then);
-    }
-  }
-  if (order.size() != count)
-    throw InternalError("schedule: the plan's kernels wait for each other in a circle; report this graph.");
-  return order;
-}
-
 // Free places in the arena of each bank, first fit.
 class Arena {
  public:
@@ -93,7 +57,8 @@ class Arena {
 };
 
 u64 place_bytes(const BufferDesc& buffer) {
-  return round_up(abi::pages_in_bank(buffer.pages, kFewestBanks) * page_bytes(buffer.tiling, buffer.dtype), kPlaceAlign);
+  return round_up(abi::pages_in_bank(buffer.pages, kFewestBanks) * page_bytes(buffer.tiling, buffer.dtype),
+                  kPlaceAlign);
 }
 
 void place_temporaries(Schedule& schedule) {
@@ -122,6 +87,42 @@ void place_temporaries(Schedule& schedule) {
 }
 
 }  // namespace
+
+// The earliest that is ready first.
+std::vector<u32> launch_order(const FusionPlan& plan) {
+  const size_t count = plan.kernels.size();
+  std::vector<i32> writer(plan.values.size(), -1);
+  for (u32 k = 0; k < count; ++k) {
+    for (u32 value : plan.kernels[k].writes) writer[value] = i32(k);
+  }
+  std::vector<std::vector<u32>> next(count);
+  std::vector<u32> waits(count);
+  auto edge = [&](u32 first, u32 then) {
+    next[first].push_back(then);
+    ++waits[then];
+  };
+  for (u32 k = 0; k < count; ++k) {
+    for (u32 value : plan.kernels[k].values) {
+      if (writer[value] >= 0 && writer[value] != i32(k)) edge(u32(writer[value]), k);
+    }
+    for (u32 first : plan.kernels[k].after) edge(first, k);
+  }
+  std::priority_queue<u32, std::vector<u32>, std::greater<>> ready;
+  for (u32 k = 0; k < count; ++k) {
+    if (waits[k] == 0) ready.push(k);
+  }
+  std::vector<u32> order;
+  while (!ready.empty()) {
+    order.push_back(ready.top());
+    ready.pop();
+    for (u32 then : next[order.back()]) {
+      if (--waits[then] == 0) ready.push(then);
+    }
+  }
+  if (order.size() != count)
+    throw InternalError("schedule: the plan's kernels wait for each other in a circle; report this graph.");
+  return order;
+}
 
 Schedule schedule(const FusionPlan& plan) {
   Schedule out;

@@ -6,5 +6,7 @@
 namespace baretile::compiler {
 
 Schedule schedule(const FusionPlan& plan);
+// The plan's kernels by number.
+std::vector<u32> launch_order(const FusionPlan& plan);
 
 }  // namespace baretile::compiler

@@ -137,6 +137,7 @@ Gguf::Value read_value(Cursor& in, const std::string& what) {
 StoredType stored_type(const Cursor& in, u32 ggml_type, const std::string& what) {
   std::string known;
   for (const StoredTypeInfo& info : kStoredTypes) {
+    if (info.ggml_type == kNone) continue;
     if (info.ggml_type == ggml_type) return info.type;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
   }

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "models/mapped_file.h"
-#include "models/stored_tensor.h"
+#include "files/mapped_file.h"
+#include "files/stored_tensor.h"
 
 namespace baretile {
 

@@ -6,8 +6,6 @@ namespace baretile::nn {
 
 namespace {
 
-constexpr double kHidden = -1e30;  // a score whose weight is 0 beside any that is seen
-
 Tensor uniform(Runtime& runtime, Shape shape, double bound, std::mt19937& random, DType dtype) {
   i64 count = 1;
   for (i64 extent : shape) count *= extent;
@@ -37,12 +35,6 @@ Tensor embedding(const Tensor& table, const Tensor& index) {
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float epsilon) {
   const Tensor centred = x - mean(x, -1, true);
   return centred * rsqrt(mean(centred * centred, -1, true) + epsilon) * weight + bias;
-}
-
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask) {
-  Tensor scores = matmul(query, key.transpose()) * (1 / std::sqrt(double(query.size(-1))));
-  if (mask) scores = mask.dtype() == DType::boolean ? where(mask, scores, kHidden) : scores + mask;
-  return matmul(softmax(scores), value);
 }
 
 Tensor causal_mask(Runtime& runtime, i64 rows, i64 span) {

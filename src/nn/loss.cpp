@@ -12,10 +12,7 @@ Tensor mse(const Tensor& x, const Tensor& target) {
   return sum(difference * difference) * (1.0 / double(count));
 }
 
-Tensor log_softmax(const Tensor& x, i64 axis) {
-  const Tensor shifted = x - max(x.detach(), axis, true);  // any shift gives the same
-  return shifted - log(sum(exp(shifted), axis, true));
-}
+Tensor log_softmax(const Tensor& x, i64 axis) { return x - logsumexp(x, axis, true); }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   if (logits.rank() != 2 || labels.shape() != Shape{logits.size(0)} || !is_integer(labels.dtype()))

@@ -1,46 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "baretile/error.h"
 #include "baretile/nn.h"
 
 namespace baretile::nn {
-
-namespace {
-
-// A value that changes from step to step comes from memory: as part of the expression it would be compiled each time.
-Tensor scalar(Runtime& runtime, double value) {
-  const float number = float(value);
-  return Tensor::from_host(runtime, std::span(&number, 1), {});
-}
-
-// Checks a step's arguments and gives the state its first value, zeros.
-Runtime& begin(const Parameters& parameters, const std::vector<Tensor>& gradients,
-               std::initializer_list<std::vector<Tensor>*> states) {
-  Runtime* runtime = parameters.empty() ? nullptr : parameters[0]->runtime();
-  if (!runtime || gradients.size() != parameters.size())
-    throw UsageError(fmt::format("step: {} parameters and {} gradients; give one for each, on a device.",
-                                 parameters.size(), gradients.size()));
-  for (std::vector<Tensor>* state : states) {
-    if (state->empty())
-      for (const Tensor* x : parameters) state->push_back(Tensor::zeros(*runtime, x->shape()));
-    for (size_t i = 0; i < std::max(state->size(), parameters.size()); ++i)
-      if (state->size() != parameters.size() || (*state)[i].shape() != parameters[i]->shape())
-        throw UsageError("step: other parameters than in the steps before; make an optimiser of their own for them.");
-  }
-  return *runtime;
-}
-
-void finish(const Parameters& parameters, std::initializer_list<const std::vector<Tensor>*> states,
-            std::vector<Tensor>& also) {
-  for (const Tensor* x : parameters) also.push_back(*x);
-  for (const auto* state : states) also.insert(also.end(), state->begin(), state->end());
-  realize(also);
-}
-
-}  // namespace
 
 std::vector<Tensor> gradients(const Tensor& loss, const Parameters& parameters) {
   std::vector<Tensor> values;
@@ -60,34 +25,79 @@ Tensor clip_grad_norm(std::vector<Tensor>& gradients, float largest) {
   return norm;
 }
 
-void SGD::step(const Parameters& parameters, const std::vector<Tensor>& gradients, std::vector<Tensor> also) {
-  Runtime& runtime = begin(parameters, gradients, {});
-  if (options.momentum != 0) begin(parameters, gradients, {&velocity_});
-  const Tensor rate = scalar(runtime, options.rate);
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    Tensor &x = *parameters[i], g = gradients[i];
-    if (options.weight_decay != 0) g = g + x * options.weight_decay;
-    if (options.momentum != 0) g = velocity_[i] = velocity_[i] * options.momentum + g;
-    x = (x - g * rate).cast(x.dtype());
-  }
-  finish(parameters, {&velocity_}, also);
+// Checks the parameters and gives the state its first value, zeros.
+Runtime& Optimiser::begin(const Parameters& parameters) {
+  if (parameters.empty() || !parameters[0]->runtime())
+    throw UsageError(
+        fmt::format("step: {} parameters, the first of no device; give some, made with a Runtime.", parameters.size()));
+  if (state_.empty())
+    for (const Tensor* x : parameters)
+      for (size_t n = 0; n < states_; ++n) state_.push_back(Tensor::zeros(*x->runtime(), x->shape()));
+  bool same = state_.size() == states_ * parameters.size();
+  for (size_t i = 0; same && i < state_.size(); ++i) same = state_[i].shape() == parameters[i / states_]->shape();
+  if (!same)
+    throw UsageError("step: other parameters than in the steps before; make an optimiser of their own for them.");
+  return *parameters[0]->runtime();
 }
 
-void Adam::step(const Parameters& parameters, const std::vector<Tensor>& gradients, std::vector<Tensor> also) {
-  Runtime& runtime = begin(parameters, gradients, {&mean_, &square_});
-  ++steps_;
-  const double b1 = options.beta1, b2 = options.beta2, decay = options.weight_decay;
-  const Tensor rate = scalar(runtime, options.rate / (1 - std::pow(b1, steps_)));
-  const Tensor correction = scalar(runtime, 1 / std::sqrt(1 - std::pow(b2, steps_)));
-  const Tensor kept = scalar(runtime, 1 - options.rate * decay);
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    Tensor &x = *parameters[i], g = gradients[i], from = x;
-    if (decay != 0) options.decoupled ? from = x* kept : g = g + x * decay;
-    mean_[i] = mean_[i] * b1 + g * (1 - b1);
-    square_[i] = square_[i] * b2 + g * g * (1 - b2);
-    x = (from - mean_[i] * rate * reciprocal(sqrt(square_[i]) * correction + options.epsilon)).cast(x.dtype());
+std::vector<Tensor> Optimiser::upload(Runtime& runtime) {
+  std::vector<Tensor> out;
+  for (const double number : numbers()) {
+    const float value = float(number);
+    out.push_back(Tensor::from_host(runtime, std::span(&value, 1), {}));
   }
-  finish(parameters, {&mean_, &square_}, also);
+  return out;
+}
+
+void Optimiser::update_all(const Parameters& parameters, const std::vector<Tensor>& gradients,
+                           const std::vector<Tensor>& numbers) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Tensor& x = *parameters[i];
+    x = update(x, gradients[i], std::span(state_).subspan(i * states_, states_), numbers).cast(x.dtype());
+  }
+}
+
+void Optimiser::step(const Parameters& parameters, const std::vector<Tensor>& gradients, std::vector<Tensor> also) {
+  if (gradients.size() != parameters.size())
+    throw UsageError(
+        fmt::format("step: {} parameters and {} gradients; give one for each.", parameters.size(), gradients.size()));
+  Runtime& runtime = begin(parameters);
+  update_all(parameters, gradients, upload(runtime));
+  for (const Tensor* x : parameters) also.push_back(*x);
+  also.insert(also.end(), state_.begin(), state_.end());
+  realize(also);
+}
+
+std::vector<double> SGD::numbers() { return {options.rate}; }
+
+Tensor SGD::update(const Tensor& x, Tensor g, std::span<Tensor> state, const std::vector<Tensor>& numbers) {
+  if (options.weight_decay != 0) g = g + x * options.weight_decay;
+  if (!state.empty()) g = state[0] = state[0] * options.momentum + g;
+  return x - g * numbers[0];
+}
+
+Adam::Adam(const AdamOptions& options_, bool decoupled, float decay)
+    : Optimiser(2, decoupled ? 3 : 2), options(options_), decoupled_(decoupled) {
+  if (!options.weight_decay) options.weight_decay = decay;
+}
+
+std::vector<double> Adam::numbers() {
+  ++steps_;
+  const double rate = options.rate / (1 - std::pow(double(options.beta1), steps_));
+  const double correction = 1 / std::sqrt(1 - std::pow(double(options.beta2), steps_));
+  std::vector<double> out{rate, correction};
+  if (decoupled_) out.push_back(1 - double(options.rate) * *options.weight_decay);
+  return out;
+}
+
+Tensor Adam::update(const Tensor& x, Tensor g, std::span<Tensor> state, const std::vector<Tensor>& numbers) {
+  const double b1 = options.beta1, b2 = options.beta2;
+  Tensor &mean = state[0], &square = state[1];
+  if (!decoupled_ && *options.weight_decay != 0) g = g + x * *options.weight_decay;
+  mean = mean * b1 + g * (1 - b1);
+  square = square * b2 + g * g * (1 - b2);
+  const Tensor change = mean * numbers[0] * reciprocal(sqrt(square) * numbers[1] + options.epsilon);
+  return (decoupled_ ? x * numbers[2] : x) - change;
 }
 
 }  // namespace baretile::nn

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -63,6 +65,9 @@ Capture capture(std::span<const Tensor> tensors) {
   Capture out;
   Capturer capturer(out);
   for (const Tensor& tensor : tensors) {
+    if (is_empty(tensor))
+      throw Unsupported(fmt::format("jit: the function gives {}, which has no elements; make it outside.",
+                                    compiler::to_string(tensor.shape())));
     u32 node = capturer.visit(tensor.expr());
     if (std::find(out.graph.outputs.begin(), out.graph.outputs.end(), node) != out.graph.outputs.end()) continue;
     out.graph.outputs.push_back(node);

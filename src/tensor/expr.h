@@ -27,8 +27,10 @@ struct Expr {
   ~Expr();               // without recursion: chains grow long
 };
 
-// A node over the inputs, on their device. Whatever reads or makes block formats, but for casts, does so in bf16.
+// A node over the inputs, on their device. Whatever reads or makes block formats, but for casts, does so in bf16. What
+// has no elements, or is made of such, is a constant: it takes neither memory nor work.
 Tensor make(compiler::Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::vector<i64> attrs = {});
+inline bool is_empty(const Tensor& x) { return compiler::element_count(x.shape()) == 0; }
 const Tensor& checked(const char* op, const Tensor& x);  // a tensor with a value or a recipe
 
 Tensor iota(Runtime* runtime, Shape shape, DType dtype = DType::int32);
@@ -46,8 +48,9 @@ Capture capture(std::span<const Tensor> tensors);
 
 // The graph's Program, compiled once.
 std::shared_ptr<const compiler::Compiled> program_for(const compiler::Graph& graph);
-// Runs it on the externals' addresses; a buffer for each of the graph's outputs, none where it was written in place.
+// Runs it on the externals' addresses; a buffer for each of the graph's outputs, none where it was written in place or
+// where `places` has its address.
 std::vector<DeviceBuffer> execute(Runtime& runtime, const compiler::Compiled& compiled, std::vector<u64> addresses,
-                                  std::span<const compiler::Node> outputs);
+                                  std::span<const compiler::Node> outputs, std::span<const u64> places = {});
 
 }  // namespace baretile

@@ -16,6 +16,7 @@ constexpr u64 kChunkBytes = 1 << 20;
 
 std::shared_ptr<Expr> stored(Runtime& runtime, Shape shape, DType dtype) {
   compiler::check_stored("tensor", shape, dtype);
+  if (compiler::element_count(shape) == 0) return filled(&runtime, std::move(shape), 0, dtype).expr();
   auto expr = std::make_shared<Expr>();
   PageFormat format(shape, dtype);
   expr->node = {compiler::Op::external, dtype, std::move(shape), {}, {}, 0};
@@ -72,7 +73,7 @@ std::vector<Value> download(Tensor tensor) {
 
 // Extents of nested lists, all of one length at each depth; appends their numbers.
 void flatten(const Tensor::Nested& nested, size_t depth, Shape& shape, std::vector<double>& values) {
-  if (nested.rows.empty()) {
+  if (!nested.is_list) {
     if (depth != shape.size())
       throw UsageError("tensor: a number stands where a list of others stands; nest all rows equally deep.");
     values.push_back(nested.value);
@@ -84,24 +85,6 @@ void flatten(const Tensor::Nested& nested, size_t depth, Shape& shape, std::vect
                                  nested.rows.size(), depth < shape.size() ? shape[depth] : 0));
   }
   for (const Tensor::Nested& row : nested.rows) flatten(row, depth + 1, shape, values);
-}
-
-template <typename Value>
-void print(std::string& out, const Shape& shape, size_t axis, const Value*& next) {
-  if (axis == shape.size()) {
-    if constexpr (std::is_integral_v<Value>) {
-      out += fmt::format("{}", *next++);
-    } else {
-      out += fmt::format("{:.6g}", *next++);
-    }
-    return;
-  }
-  out += '[';
-  for (i64 i = 0; i < shape[axis]; ++i) {
-    if (i > 0) out += ", ";
-    print(out, shape, axis + 1, next);
-  }
-  out += ']';
 }
 
 }  // namespace
@@ -179,25 +162,6 @@ std::vector<i32> Tensor::to_host_int32() const {
 std::vector<u32> Tensor::to_host_uint32() const {
   check_dtype("to_host_uint32", *this, dtype() == DType::uint32);
   return download<u32>(*this);
-}
-
-std::string to_string(const Tensor& tensor) {
-  std::string out;
-  auto show = [&](const auto& values) {
-    auto next = values.data();
-    print(out, tensor.shape(), 0, next);
-  };
-  switch (tensor.dtype()) {
-    case DType::int32:
-      show(tensor.to_host_int32());
-      break;
-    case DType::uint32:
-      show(tensor.to_host_uint32());
-      break;
-    default:
-      show(tensor.to_host());
-  }
-  return out;
 }
 
 }  // namespace baretile

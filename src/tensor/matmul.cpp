@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/graph/shape.h"
 #include "tensor/expr.h"
@@ -17,22 +18,77 @@ Tensor as_float(const char* op, const Tensor& x) {
   return x.cast(x.dtype() == DType::boolean ? DType::bf16 : without_blocks(x.dtype()));
 }
 
+// The node itself: on two tensors of at least two axes.
+Tensor product(const Tensor& x, const Tensor& y, u32 phases, DType dtype) {
+  const compiler::MatmulShapes s = compiler::matmul_shapes(x.shape(), y.shape());
+  return make(compiler::Op::matmul, dtype, s.out, {x.expand(s.left), y.expand(s.right)}, {i64(phases)});
+}
+
+// An operand in fixed point: x = 2^exponent * (parts[0] + parts[1] + …), each part a whole number of at most `bits`
+// bits times 2^(1 - bits * (its index + 1)), which bf16 holds; one exponent for all elements along `axis`.
+struct FixedPoint {
+  std::vector<Tensor> parts;
+  Tensor exponent;
+};
+
+FixedPoint fixed_point(const Tensor& x, i64 axis, i64 bits, i64 count) {
+  const compiler::Node& node = x.expr()->node;
+  if (node.op == compiler::Op::permute && x.transpose().shape() == x.expr()->inputs[0]->node.shape &&
+      node.attrs[node.attrs.size() - 1] == i64(node.attrs.size()) - 2) {  // a transposed part is read as it lies
+    FixedPoint base = fixed_point(Tensor(x.expr()->inputs[0]), -3 - axis, bits, count);
+    for (Tensor& part : base.parts) part = part.transpose();
+    base.exponent = base.exponent.transpose();
+    return base;
+  }
+  constexpr double kLeast = 0x1p-100, kMargin = 0x1p-10;  // to 2^n belongs what the logarithm may take for it
+  FixedPoint out{{}, floor(log2(maximum(max(abs(x), axis, true), kLeast)) + kMargin)};
+  Tensor rest = x * exp2(double(bits - 1) - out.exponent);
+  for (i64 part = 0; part < count; ++part) {
+    const Tensor whole = trunc(rest);
+    out.parts.push_back((whole * std::exp2(double(1 - bits * (part + 1)))).cast(DType::bf16));
+    rest = (rest - whole) * double(1 << bits);
+  }
+  return out;
+}
+
+// One phase multiplies seven bits of the left operand by five of the right; where all products are whole numbers of one
+// unit it is exact, and so are sums up to 2^24 of them (K. Ozaki's splitting). Products of parts from 2^-24 on are left
+// out.
+Tensor full_product(const Tensor& x, const Tensor& y) {
+  constexpr i64 kLeftBits = 7, kRightBits = 5, kBits = 24;
+  const FixedPoint left = fixed_point(x, -1, kLeftBits, 4), right = fixed_point(y, -2, kRightBits, 5);
+  Tensor sum;
+  for (i64 i = i64(left.parts.size()); i-- > 0;) {
+    for (i64 j = i64(right.parts.size()); j-- > 0;) {
+      if (kLeftBits * i + kRightBits * j >= kBits) continue;
+      const Tensor part = product(left.parts[size_t(i)], right.parts[size_t(j)], 1, DType::fp32);
+      sum = sum ? sum + part : part;
+    }
+  }
+  return sum * 2 * exp2(left.exponent + right.exponent - 1);  // which itself may be 128
+}
+
 }  // namespace
 
-Tensor matmul(const Tensor& left_operand, const Tensor& right_operand, u32 phases) {
+thread_local Precision DefaultPrecision::now_ = Precision::standard;
+
+Tensor matmul(const Tensor& left_operand, const Tensor& right_operand, Precision precision) {
   const Tensor x = as_float("matmul", left_operand), y = as_float("matmul", right_operand);
   if (x.rank() == 1 || y.rank() == 1) {  // a vector is one row on the left, one column on the right
-    Tensor product = matmul(x.rank() == 1 ? x.unsqueeze(0) : x, y.rank() == 1 ? y.unsqueeze(1) : y, phases);
-    if (y.rank() == 1) product = product.squeeze(-1);
-    return x.rank() == 1 ? product.squeeze(y.rank() == 1 ? -1 : -2) : product;
+    Tensor out = matmul(x.rank() == 1 ? x.unsqueeze(0) : x, y.rank() == 1 ? y.unsqueeze(1) : y, precision);
+    if (y.rank() == 1) out = out.squeeze(-1);
+    return x.rank() == 1 ? out.squeeze(y.rank() == 1 ? -1 : -2) : out;
   }
-  compiler::MatmulShapes s = compiler::matmul_shapes(x.shape(), y.shape());
-  if (phases != 2 && phases != 4)
-    throw UsageError(fmt::format("matmul: {} phases; the matrix unit does 2 or 4.", phases));
-  Tensor left = x.dtype() == DType::bf16 && y.dtype() == DType::fp32 ? x.cast(DType::fp32) : x;
+  const compiler::MatmulShapes s = compiler::matmul_shapes(x.shape(), y.shape());
+  const DType dtype = std::max(x.dtype(), y.dtype());
+  const Tensor left = x.dtype() == DType::bf16 ? x.cast(dtype) : x;
   if (x.size(-1) == 1) return mul(left, y);  // an outer product
-  return make(compiler::Op::matmul, std::max(x.dtype(), y.dtype()), s.out, {left.expand(s.left), y.expand(s.right)},
-              {i64(phases)});
+  if (precision != Precision::full || is_empty(left) || is_empty(y))
+    return product(left, y, precision == Precision::fast ? 2 : 4, dtype);
+  const Tensor a = left.cast(DType::fp32).expand(s.left), b = y.cast(DType::fp32).expand(s.right);
+  return custom_gradient(full_product(a.detach(), b.detach()).cast(dtype), {a, b}, [a, b](const Tensor& g) {
+    return std::vector{matmul(g, b.transpose(), Precision::full), matmul(a.transpose(), g, Precision::full)};
+  });
 }
 
 }  // namespace baretile

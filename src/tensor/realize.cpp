@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <mutex>
-#include <ostream>
 #include <unordered_map>
 
 #include "compiler/compiler.h"
@@ -21,7 +20,7 @@ struct ProgramCache {
   std::unordered_multimap<u64, std::pair<compiler::Graph, std::shared_ptr<const Compiled>>> programs;
 };
 
-bool has_value(const Tensor& tensor) { return tensor.expr()->storage.pages() != 0; }
+bool has_value(const Tensor& tensor) { return tensor.expr()->storage.pages() != 0 || is_empty(tensor); }
 
 Runtime& runtime_of(const Capture& captured) {
   Runtime* runtime = nullptr;
@@ -59,16 +58,17 @@ std::shared_ptr<const Compiled> program_for(const compiler::Graph& graph) {
 }
 
 std::vector<DeviceBuffer> execute(Runtime& runtime, const Compiled& compiled, std::vector<u64> addresses,
-                                  std::span<const compiler::Node> outputs) {
+                                  std::span<const compiler::Node> outputs, std::span<const u64> places) {
   const size_t inputs = addresses.size();
   std::vector<DeviceBuffer> made(outputs.size());
   for (size_t i = 0; i < made.size(); ++i) {
     const u32 slot = compiled.output_slots[i];
     if (slot < inputs) continue;
-    PageFormat format(outputs[i].shape, outputs[i].dtype);
-    made[i] = runtime.allocate(format.page_bytes(), format.pages());
     addresses.resize(std::max<size_t>(addresses.size(), slot + 1));
-    addresses[slot] = made[i].address();
+    const bool placed = i < places.size() && places[i] != 0;
+    PageFormat format(outputs[i].shape, outputs[i].dtype);
+    if (!placed) made[i] = runtime.allocate(format.page_bytes(), format.pages());
+    addresses[slot] = placed ? places[i] : made[i].address();
   }
   runtime.run(compiled.program, addresses);
   return made;
@@ -106,7 +106,5 @@ Tensor& Tensor::realize() {
   baretile::realize({*this});
   return *this;
 }
-
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }
 
 }  // namespace baretile

@@ -16,6 +16,37 @@ using compiler::Kind;
 using compiler::Node;
 using compiler::Op;
 
+namespace {
+
+// The value of a reduction or a product over no elements at all.
+double nothing(Op op, const Tensor& x) {
+  const bool extreme = op == Op::max || op == Op::min;
+  if (extreme && x.dtype() != DType::boolean)
+    throw UsageError(fmt::format("{}: {} has no elements to choose from; leave it out, or pad it.", info(op).name,
+                                 compiler::to_string(x.shape())));
+  return extreme ? op == Op::min : info(op).identity;
+}
+
+// The node as a constant; what flows back through it is zero.
+Tensor settled(std::shared_ptr<Expr> expr, double value) {
+  std::vector<Shape> shapes;
+  for (const auto& input : expr->inputs) shapes.push_back(input->node.shape);
+  expr->custom = std::make_unique<CustomGradient>();
+  expr->custom->inputs = std::exchange(expr->inputs, {});
+  for (const u32 input : std::exchange(expr->detached, {})) expr->custom->inputs[input] = nullptr;
+  expr->custom->gradient = [shapes](const Tensor& g) {
+    std::vector<Tensor> zeros;
+    for (const Shape& shape : shapes) zeros.push_back(filled(g.runtime(), shape, 0, g.dtype()));
+    return zeros;
+  };
+  expr->node = {Op::constant, expr->node.dtype, expr->node.shape, {}, {}, value};
+  return Tensor(std::move(expr));
+}
+
+}  // namespace
+
+thread_local bool NoGrad::active_ = false;
+
 Tensor make(Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::vector<i64> attrs) {
   auto expr = std::make_shared<Expr>();
   if (op != Op::cast && !inputs.empty()) {  // which alone makes block formats and reads them
@@ -33,7 +64,9 @@ Tensor make(Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::ve
     if (input.detached() || NoGrad::active()) expr->detached.push_back(u32(expr->inputs.size()));
     expr->inputs.push_back(input.expr());
   }
-  return Tensor(std::move(expr));
+  if (compiler::element_count(expr->node.shape) == 0) return settled(std::move(expr), 0);
+  const auto empty = std::find_if(inputs.begin(), inputs.end(), is_empty);
+  return empty == inputs.end() ? Tensor(std::move(expr)) : settled(std::move(expr), nothing(op, *empty));
 }
 
 const Tensor& checked(const char* op, const Tensor& x) {
@@ -238,9 +271,9 @@ Tensor Tensor::slice(i64 axis, i64 first, i64 end, i64 step) const {
   if (step < 0) {
     if (first < 0) first += extent;
     if (end < 0) end += extent;
-    if (end < -1 || end >= first || first >= extent)
+    if (end < -1 || end > first || first >= extent)
       throw UsageError(
-          fmt::format("slice: from {} down to {} is no part of axis {} of {}; give -{} <= end < first < {}.", first,
+          fmt::format("slice: from {} down to {} is no part of axis {} of {}; give -{} <= end <= first < {}.", first,
                       end, at, compiler::to_string(shape()), extent + 1, extent));
     return flip(axis).slice(axis, extent - 1 - first, extent - 1 - end, -step);
   }
@@ -252,8 +285,8 @@ Tensor Tensor::slice(i64 axis, i64 first, i64 end, i64 step) const {
   }
   if (first < 0) first += extent;
   if (end < 0) end += extent;
-  if (first < 0 || first >= end || end > extent) {
-    throw UsageError(fmt::format("slice: [{}, {}) is no part of axis {} of {}; give 0 <= first < end <= {}.", first,
+  if (first < 0 || first > end || end > extent) {
+    throw UsageError(fmt::format("slice: [{}, {}) is no part of axis {} of {}; give 0 <= first <= end <= {}.", first,
                                  end, at, compiler::to_string(shape()), extent));
   }
   if (first == 0 && end == extent) return *this;
@@ -296,6 +329,7 @@ Tensor gather_rows(const Tensor& table, const Tensor& index) {
 
 void Tensor::assign_rows(const Tensor& index, const Tensor& values) {
   compiler::check_scatter(shape(), values.shape(), index.shape(), index.dtype());
+  if (is_empty(index)) return;
   if (is_block(dtype()))
     throw Unsupported(fmt::format("assign_rows: {} {} is not written by rows; assign to its cast to bf16.",
                                   compiler::to_string(dtype()), compiler::to_string(shape())));
@@ -326,8 +360,22 @@ Tensor concat(std::span<const Tensor> tensors, i64 axis) {
     }
     shape[at] += length;
   }
-  if (tensors.size() == 1) return tensors[0];
-  return make(Op::concat, tensors[0].dtype(), std::move(shape), {tensors.begin(), tensors.end()}, {i64(at)});
+  std::vector<Tensor> parts(tensors.begin(), tensors.end());
+  if (compiler::element_count(shape) > 0) std::erase_if(parts, is_empty);
+  if (parts.size() == 1) return parts[0];
+  return make(Op::concat, tensors[0].dtype(), std::move(shape), std::move(parts), {i64(at)});
+}
+
+Tensor custom_gradient(const Tensor& given, std::span<const Tensor> inputs, GradientFunction gradient) {
+  const Tensor value = given.cast(without_blocks(given.dtype()));
+  auto expr = std::make_shared<Expr>();  // a view of all of the value: costs nothing
+  expr->node = {Op::reshape, value.dtype(), value.shape(), {}, {}, 0};
+  expr->inputs = {value.expr()};
+  expr->runtime = value.runtime();
+  expr->custom = std::make_unique<CustomGradient>();
+  for (const Tensor& x : inputs) expr->custom->inputs.push_back(x.detached() || NoGrad::active() ? nullptr : x.expr());
+  expr->custom->gradient = std::move(gradient);
+  return Tensor(std::move(expr));
 }
 
 }  // namespace baretile

@@ -57,8 +57,10 @@ Tensor Tensor::index_select(i64 axis, const Tensor& index) const {
   }
   const Tensor by_row = permute(order);
   Shape out = by_row.shape();
+  out[0] = 1;
+  const i64 columns = compiler::element_count(out);
   out[0] = index.size(0);
-  return gather_rows(by_row.reshape({size(axis), -1}), index).reshape(std::move(out)).permute(back);
+  return gather_rows(by_row.reshape({size(axis), columns}), index).reshape(std::move(out)).permute(back);
 }
 
 }  // namespace baretile

@@ -305,7 +305,7 @@ TEST(Emit, PrintsPageMapsAsIndexArithmetic) {
 TEST(Emit, WritesMovesAsOneCallForEachMover) {
   KernelSpec spec;
   spec.name = "permute";
-  spec.is_move = true;
+  spec.kind = KernelKind::move;
   spec.buffers = {{bf16, tile, {45, 70}}, {bf16, tile, {70, 45}}};
   spec.move.dst = 1;
   spec.move.sizes = {70, 45};

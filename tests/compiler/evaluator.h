@@ -34,7 +34,9 @@ class Evaluator {
     for (const Schedule::Item& item : s_.launches) {
       item_ = &item;
       const KernelSpec& spec = s_.kernels[item.kernel];
-      if (spec.is_move) {
+      if (spec.kind == KernelKind::attention) {
+        attention(spec.attention);
+      } else if (spec.kind == KernelKind::move) {
         move(spec.move);
       } else {
         compute(spec.compute);
@@ -132,6 +134,51 @@ class Evaluator {
   }
   static i64 page_of(const Access& access, i64 b, i64 i, i64 j) {
     return access.map.offset + digits(access.map.batch, b) + digits(access.map.row, i) + digits(access.map.col, j);
+  }
+
+  // --- attention ---
+  // A matrix of `cols` tiles' width, from its pages.
+  std::vector<Tile> rows_of(const Access& access, i64 b, i64 rows, i64 cols) {
+    const i64 page_rows = compiler::page_rows(s_.buffers[global(access.buffer)].tiling);
+    std::vector<Tile> out(size_t(rows), Tile(size_t(cols * 32)));
+    for (i64 r = 0; r < rows; ++r)
+      for (i64 j = 0; j < cols; ++j) {
+        const bool repeated = access.broadcast == Broadcast::row;
+        const Tile page = read(global(access.buffer), page_of(access, b, repeated ? 0 : r / page_rows, j));
+        std::copy_n(page.begin() + (repeated ? 0 : r % page_rows * 32), 32, out[size_t(r)].begin() + j * 32);
+      }
+    return out;
+  }
+  void attention(const AttentionKernel& a) {
+    const auto masks = a.masked && s_.buffers[global(a.mask.buffer)].dtype == DType::boolean;
+    const i64 page_rows = compiler::page_rows(s_.buffers[global(a.out.buffer)].tiling);
+    for (i64 b = 0; b < a.batch; ++b) {
+      const auto q = rows_of(a.query, b, a.queries, a.depth_tiles), k = rows_of(a.key, b, a.keys, a.depth_tiles),
+                 v = rows_of(a.value, b, a.keys, a.width_tiles);
+      const auto mask = a.masked ? rows_of(a.mask, b, a.queries, ceil_div(a.keys, 32)) : std::vector<Tile>();
+      std::vector<Tile> out;
+      for (size_t i = 0; i < a.queries; ++i) {
+        Tile mixed(a.width_tiles * 32);
+        double total = 0;
+        for (size_t j = 0; j < a.keys; ++j) {
+          if ((a.causal && i64(j) > i64(i) + a.keys - a.queries) || (masks && mask[i][j] == 0)) continue;
+          double score = 0;
+          for (size_t d = 0; d < q[i].size(); ++d) score += a.scale * q[i][d] * k[j][d];
+          const double weight = std::exp(score + (a.masked && !masks ? mask[i][j] : 0));
+          total += weight;
+          for (size_t d = 0; d < mixed.size(); ++d) mixed[d] += weight * v[j][d];
+        }
+        for (double& x : mixed) x = total == 0 ? 0 : x / total;
+        out.push_back(mixed);
+      }
+      for (i64 i = 0; i < i64(ceil_div(a.queries, u32(page_rows))); ++i)
+        for (i64 j = 0; j < a.width_tiles; ++j) {
+          Tile page(size_t(page_rows * 32));
+          for (i64 r = 0; r < page_rows && i * page_rows + r < a.queries; ++r)
+            std::copy_n(out[size_t(i * page_rows + r)].begin() + j * 32, 32, page.begin() + r * 32);
+          write(global(a.out.buffer), page_of(a.out, b, i, j), page);
+        }
+    }
   }
 
   // --- compute ---

@@ -36,6 +36,22 @@ arena 2048 bytes a bank
 )");
 }
 
+TEST(Print, WhyAKernelEnds) {
+  const Tensor x = input({40, 64}), w = input({64, 64}), v = input({64, 32});
+  const Tensor hidden = relu(matmul(x, w)), out = matmul(hidden, v);
+  Result r = scheduled({softmax(out), sum(hidden, 0)});
+  EXPECT_EQ("\n" + to_string(r.plan), R"(
+kernel matmul_relu_1x40x64
+  leaves v3 fp32 [40, 64]: products take their operands from memory; its reader takes it in more than one pass, a product is made once
+kernel matmul_1x40x32
+  leaves v4 fp32 [40, 32]: its reader takes it in more than one pass, a product is made once
+kernel max_sub_exp_reciprocal_mul_1x40x32
+  leaves v5 fp32 [40, 32]: it is a result
+kernel sum_1x40x64
+  leaves v6 fp32 [1, 64]: it is a result
+)");
+}
+
 TEST(Print, SoftmaxIsOneKernelOfTwoReductions) {
   Result r = scheduled({softmax(input({5, 70}))});
   ASSERT_EQ(r.schedule.kernels.size(), 1u);

@@ -103,6 +103,34 @@ inline Values matmul(const Node& node, const Shape& left, const Values& x, const
   return out;
 }
 
+inline Values attention(const Graph& graph, const Node& node, const std::vector<Values>& known) {
+  const auto input = [&](size_t i) -> const Values& { return known[node.inputs[i]]; };
+  const Extents e = extents(node.shape), keys = extents(graph.nodes[node.inputs[1]].shape);
+  const bool masked = node.inputs.size() > 3, shown = masked && graph.nodes[node.inputs[3]].dtype == DType::boolean;
+  Values out(size_t(element_count(node.shape)));
+  for (i64 b = 0; b < e.batch; ++b)
+    for (i64 i = 0; i < e.rows; ++i) {
+      Values scores(size_t(keys.rows), -INFINITY);
+      double most = -INFINITY, total = 0;
+      for (i64 j = 0; j < keys.rows; ++j) {
+        const double mask = masked ? input(3)[size_t((b * e.rows + i) * keys.rows + j)] : 0;
+        if ((node.attrs[1] && j > i + keys.rows - e.rows) || (shown && mask == 0)) continue;
+        double score = 0;
+        for (i64 d = 0; d < keys.cols; ++d)
+          score += input(0)[size_t((b * e.rows + i) * keys.cols + d)] *
+                   input(1)[size_t((b * keys.rows + j) * keys.cols + d)];
+        scores[size_t(j)] = score * node.value + (shown ? 0 : mask);
+        most = std::max(most, scores[size_t(j)]);
+      }
+      for (double& x : scores) total += x = most == -INFINITY ? 0 : std::exp(x - most);
+      for (i64 c = 0; c < e.cols && total != 0; ++c)
+        for (i64 j = 0; j < keys.rows; ++j)
+          out[size_t((b * e.rows + i) * e.cols + c)] +=
+              scores[size_t(j)] / total * input(2)[size_t((b * keys.rows + j) * e.cols + c)];
+    }
+  return out;
+}
+
 inline Values evaluate(const Graph& graph, u32 id, const std::vector<Values>& known,
                        const std::vector<Values>& externals) {
   const Node& node = graph.nodes[id];
@@ -147,6 +175,8 @@ inline Values evaluate(const Graph& graph, u32 id, const std::vector<Values>& kn
     }
     case Family::contraction:
       return matmul(node, input_shape(0), input(0), input(1));
+    case Family::attention:
+      return attention(graph, node, known);
     case Family::iota:
       for (size_t i = 0; i < count; ++i) out[i] = double(i);
       return out;

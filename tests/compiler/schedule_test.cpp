@@ -34,7 +34,7 @@ TEST(Schedule, AWriteInPlaceRunsAfterTheReadersOfTheOldValueAndBeforeThoseOfTheN
   Result r = checked({matmul(input({5, 64}), cache.transpose()), late, cache});
   EXPECT_EQ(r.copies(), 0u);
   ASSERT_EQ(r.schedule.launches.size(), 3u);
-  EXPECT_TRUE(r.schedule.kernels[r.schedule.launches[1].kernel].is_move) << to_string(r.schedule);
+  EXPECT_EQ(r.schedule.kernels[r.schedule.launches[1].kernel].kind, KernelKind::move) << to_string(r.schedule);
 }
 
 TEST(Schedule, ExternalsKeepTheirNumbersAndOutputsFollow) {

@@ -33,7 +33,8 @@ struct Result {
   size_t copies() const {
     return size_t(std::count_if(schedule.launches.begin(), schedule.launches.end(), [&](const Schedule::Item& launch) {
       const KernelSpec& spec = schedule.kernels[launch.kernel];
-      return (spec.is_move && spec.move.kind == MoveKernel::Kind::copy) || spec.name.starts_with("convert");
+      return (spec.kind == KernelKind::move && spec.move.kind == MoveKernel::Kind::copy) ||
+             spec.name.starts_with("convert");
     }));
   }
 };

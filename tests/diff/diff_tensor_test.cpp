@@ -1,6 +1,7 @@
 // Tensor programs leave the same bits, padding included, whatever the number of tiles and DRAM banks, and on ttsim.
 #include <map>
 
+#include "baretile/nn.h"
 #include "baretile/runtime.h"
 #include "tensor/array.h"
 #include "tensor/expr.h"
@@ -28,6 +29,7 @@ class Work {
     moves();
     writes();
     blocks();
+    attentions();
   }
   Pages run() {
     std::vector<Tensor> wanted;
@@ -58,9 +60,10 @@ class Work {
     for (const i64 rows : {1, 40}) {
       Tensor x = upload({rows, 70}), narrow = upload({rows, 70}, bf16);
       const auto add = [&](const char* name, const Tensor& y) { tensors_[fmt::format("{} {}", name, rows)] = y; };
-      add("bf16, 4 phases", matmul(narrow, w, 4));
-      add("bf16, 2 phases", matmul(narrow, w, 2));
+      add("bf16, 4 phases", matmul(narrow, w));
+      add("bf16, 2 phases", matmul(narrow, w, Precision::fast));
       add("fp32", matmul(x, w32));
+      add("all of fp32", matmul(x, w32, Precision::full));
       add("split", matmul(x, w));
       add("transposed", matmul(x, t.transpose()));
       add("epilogue", relu(matmul(x, w) + upload({96})));
@@ -106,6 +109,21 @@ class Work {
     tensors_["written keys"] = keys;
     tensors_["written rows"] = bits;
     tensors_["scores"] = matmul(upload({3, 2, 64}), keys.transpose());
+  }
+
+  void attentions() {
+    for (const DType dtype : {fp32, bf16}) {
+      for (const i64 rows : {1, 70}) {
+        const Tensor q = upload({15, 4, rows, 48}, dtype), k = upload({15, 2, 70, 48}, dtype),
+                     v = upload({15, 2, 70, 96}, dtype);
+        const auto add = [&](const char* name, const Tensor& y) {
+          tensors_[fmt::format("attention, {}, {} {}", name, rows, compiler::to_string(dtype))] = y;
+        };
+        add("causal", nn::scaled_dot_product_attention(q, k, v, {.causal = true}));
+        add("added", nn::scaled_dot_product_attention(q, k, v, small({rows, 70})));
+        add("seen", nn::scaled_dot_product_attention(q, k, v, less(small({70}), 5)));
+      }
+    }
   }
 
   void blocks() {

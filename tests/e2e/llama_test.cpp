@@ -9,7 +9,7 @@
 #include "models/llama.h"
 #include "models/model_path.h"
 #include "models/reference.h"
-#include "models/safetensors.h"
+#include "files/safetensors.h"
 #include "models/sampler.h"
 #include "models/template.h"
 #include "models/tokenizer.h"

@@ -53,10 +53,6 @@ TEST(ShapeErrors, AMatmulWhoseShapesDoNotMatch) {
                 matmul(shaped({2, 5, 3}), shaped({4, 3, 5}));
               }),
               AllOf(HasSubstr("matmul: shapes [2] and [4] do not broadcast"), HasSubstr("must agree or be 1")));
-  EXPECT_THAT(usage([] {
-                matmul(shaped({2, 3}), shaped({3, 5}), 3);
-              }),
-              HasSubstr("3 phases; the matrix unit does 2 or 4"));
 }
 
 TEST(ShapeErrors, ElementsThatDoNotBroadcast) {
@@ -85,10 +81,10 @@ TEST(ShapeErrors, ViewsThatAreNone) {
   EXPECT_THAT(usage([] {
                 shaped({2, 3}).slice(1, 2, 4);
               }),
-              HasSubstr("[2, 4) is no part of axis 1 of [2, 3]; give 0 <= first < end <= 3"));
-  EXPECT_THAT(usage([] { shaped({2, 3}).slice(0, 1, 1); }), HasSubstr("[1, 1) is no part of axis 0"));
+              HasSubstr("[2, 4) is no part of axis 1 of [2, 3]; give 0 <= first <= end <= 3"));
+  EXPECT_THAT(usage([] { shaped({2, 3}).slice(0, 2, 1); }), HasSubstr("[2, 1) is no part of axis 0"));
   EXPECT_THAT(usage([] { shaped({2, 3}).expand({2, 6}); }), HasSubstr("[2, 3] does not repeat into [2, 6]"));
-  EXPECT_THAT(usage([] { shaped({2, 0}); }), HasSubstr("[2, 0] has an extent below 1; every axis needs an element"));
+  EXPECT_THAT(usage([] { shaped({2, -1}); }), HasSubstr("[2, -1] has an extent below 0; give 0 or more"));
   EXPECT_THAT(usage([] {
                 swap_halves(shaped({2, 7}));
               }),
@@ -102,7 +98,7 @@ TEST(ShapeErrors, ViewsThatAreNone) {
                 shaped({1, 2}).expand({i64{1} << 62, 2});
               }),
               HasSubstr("expand: [4611686018427387904, 2] has"));
-  EXPECT_THAT(usage([] { shaped({2}).expand({0, 2}); }), HasSubstr("expand: [0, 2] has an extent below 1"));
+  EXPECT_THAT(usage([] { shaped({2}).expand({-1, 2}); }), HasSubstr("expand: [-1, 2] has an extent below 0"));
 }
 
 TEST(ShapeErrors, JoinsGathersAndWritesThatDoNotFit) {
@@ -190,7 +186,7 @@ TEST_F(OnDevice, NumbersThatDoNotFillAShape) {
             }),
             "tensor: 5 values for shape [2, 3], which has 6 elements.");
   EXPECT_THAT(usage([&] { Tensor::from_host(runtime(), five, {5}, DType::int32); }), HasSubstr("floats for a tensor of int32; give values of that type"));
-  EXPECT_THAT(usage([&] { Tensor::zeros(runtime(), {3, 0}); }), HasSubstr("[3, 0] has an extent below 1"));
+  EXPECT_THAT(usage([&] { Tensor::zeros(runtime(), {3, -1}); }), HasSubstr("[3, -1] has an extent below 0"));
   EXPECT_THAT(usage([&] {
                 Tensor::of(runtime(), {{1, 2}, {3}});
               }),

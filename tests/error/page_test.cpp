@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "baretile/autograd.h"
+#include "baretile/files.h"
 #include "baretile/runtime.h"
 #include "baretile/tensor.h"
 #include "pci/simulators.h"
@@ -42,7 +43,7 @@ const Mistake kMistakes[] = {
     MISTAKE("Shapes", "`slice`, `pad` or `reshape` until all but the joined axis agree.",
             concat({of({2, 3}), of({3, 2})}, 0)),
     MISTAKE("Shapes", "The parts must make up the axis.", of({2, 7}).split(1, {3, 3})),
-    MISTAKE("Shapes", "Every axis needs an element; leave the tensor out instead.", of({2, 0})),
+    MISTAKE("Shapes", "An axis may have no elements, but no fewer.", of({2, -1})),
     MISTAKE("Shapes", "`reshape` to one axis first.", outer(of({2, 2}), of({3}))),
     MISTAKE("Shapes", "Give it a second axis: `unsqueeze(0)`.", tril(of({4}))),
     MISTAKE("Axes", "Axes are numbered from 0, or from the last with -1.", sum(of({2, 3}), 2)),
@@ -50,9 +51,13 @@ const Mistake kMistakes[] = {
     MISTAKE("Axes", "Name every axis once.", of({2, 3}).permute({0, 0})),
     MISTAKE("Axes", "`unsqueeze` makes the second axis.", of({4}).transpose()),
     MISTAKE("Ranges", "The end is not included: `slice(1, 1, 3)` takes columns 1 and 2.", of({2, 3}).slice(1, 1, 4)),
-    MISTAKE("Ranges", "There are no empty tensors.", of({2, 3}).slice(0, 1, 1)),
+    MISTAKE("Ranges", "Give the end behind the first, or -1 as a step.", of({2, 3}).slice(0, 2, 1)),
     MISTAKE("Ranges", "Give 1, or -1 to go backwards.", of({9}).slice(0, 0, 9, 0)),
-    MISTAKE("Ranges", "The end must lie ahead of the first, in the direction of the step.", Tensor::arange(rt, 5, 0)),
+    MISTAKE("Ranges", "A step of 0 never arrives.", Tensor::arange(rt, 0, 5, 0)),
+    MISTAKE("Ranges", "There is no largest of no elements: test the shape before, or `pad` with -INFINITY.",
+            max(of({0, 3}), 0)),
+    MISTAKE("Ranges", "Test the shape before.", argmax(of({2, 0}), 1)),
+    MISTAKE("Ranges", "Any index is out of range there.", gather_rows(of({0, 3}), of({2}, int32))),
     MISTAKE("Ranges", "`slice` takes elements away.", of({4}).pad(0, -1, 2)),
     MISTAKE("Ranges", "The whole box must lie in the tensor.",
             [] {
@@ -82,6 +87,9 @@ const Mistake kMistakes[] = {
             grad(sum(of({3}, int32)), {of({3}, int32)})),
     MISTAKE("Gradients", "`sum` or `mean` it, or say what each element counts for.", grad(of({3}) * 2, {of({3})})),
     MISTAKE("Gradients", "Ask for tensors that the loss was computed from.", grad(sum(of({3})), {of({3})})),
+    MISTAKE("Files", "`cast(fp32)`, which holds every value, or `save_safetensors`.", save_npy("x.npy", of({2}, bf16))),
+    MISTAKE("Files", "`cast(bf16)`, which holds every value.",
+            save_safetensors("x.safetensors", {{"w", of({2, 2}, DType::bfp8)}})),
     MISTAKE("Values", "Assign a tensor to it before.", Tensor() + 1),
     MISTAKE("Values", "Only tensors made with a `Runtime` have values.", of({2}).to_host()),
     MISTAKE("Values", "As many values as elements.", Tensor::from_host(rt, std::vector<float>(5), {2, 3})),

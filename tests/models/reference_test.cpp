@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "models/model_path.h"
-#include "models/safetensors.h"
+#include "files/safetensors.h"
 #include "models/sampler.h"
 #include "models/support.h"
 

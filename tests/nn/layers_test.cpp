@@ -103,8 +103,8 @@ ON_EACH_DEVICE(Modules);
 
 TEST_P(Modules, ACausalMaskLetsTheLastRowSeeEverything) {
   const auto mask = [](i64 rows, i64 span) { return to_string(nn::causal_mask(runtime(), rows, span)); };
-  EXPECT_EQ(mask(3, 3), "[[1, 0, 0], [1, 1, 0], [1, 1, 1]]");
-  EXPECT_EQ(mask(2, 4), "[[1, 1, 1, 0], [1, 1, 1, 1]]");
+  EXPECT_EQ(mask(3, 3), "[[true, false, false], [true, true, false], [true, true, true]]");
+  EXPECT_EQ(mask(2, 4), "[[true, true, true, false], [true, true, true, true]]");
 }
 
 TEST_P(Modules, LinearStartsWithinItsBoundAndMLPAppliesItsActivationBetweenLayers) {

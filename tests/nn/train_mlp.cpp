@@ -1,7 +1,9 @@
 // Trains a small network to tell two rings of points apart, on the device that BARETILE_DEVICE or the machine offers.
+// tools/torch_losses.py does the same with PyTorch.
 #include <baretile/baretile.h>
 
 #include <cmath>
+#include <cstdio>
 #include <iostream>
 
 using namespace baretile;
@@ -27,21 +29,17 @@ Points generate(Runtime& rt, i64 count, std::mt19937& random) {
 }  // namespace
 
 int main() try {
+  const DefaultPrecision precision(Precision::full);
   Runtime rt;
   std::mt19937 random(7);
   const Points points = generate(rt, 96, random);
   const std::vector<i64> widths{2, 32, 2};
   nn::MLP model = nn::MLP::init(rt, widths, random);
-  const nn::Parameters parameters = model.parameters();
-  nn::AdamW optimiser({.rate = 0.1f, .weight_decay = 0.01f});
-
-  for (int step = 0; step <= 30; ++step) {
-    const Tensor loss = nn::cross_entropy(model(points.at), points.ring);
-    std::vector<Tensor> gradients = nn::gradients(loss, parameters);
-    const Tensor norm = nn::clip_grad_norm(gradients, 1);
-    optimiser.step(parameters, gradients, {loss, norm});  // forward, backward and update: one program
-    if (step % 10 == 0) std::cout << "step " << step << ": loss " << loss << ", gradient " << norm << '\n';
-  }
+  nn::AdamW optimiser({.rate = 0.1f});
+  nn::Trainer train([&](const auto& batch) { return nn::cross_entropy(model(batch[0]), batch[1]); }, model.parameters(),
+                    optimiser, 1);
+  for (int step = 0; step < 20; ++step)
+    std::printf("step %d: loss %.8f\n", step, train({points.at, points.ring}).to_host()[0]);
 
   const Tensor scores = model(points.at);  // outside is 1
   const Tensor outside = greater(scores.slice(1, 1, 2), scores.slice(1, 0, 1)).reshape({96});

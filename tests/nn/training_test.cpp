@@ -96,5 +96,54 @@ TEST_P(Training, CompilesOnceAndKeepsNoOldStep) {
   EXPECT_EQ(loaded[3], loaded[0]) << "the rate is no part of a kernel";
 }
 
+TEST_P(Training, ATrainerStepsAsTheOptimiserDoes) {
+  std::vector<std::vector<float>> losses(2);
+  for (const bool traced : {false, true}) {
+    Data d = data();
+    const nn::Parameters parameters = d.model.parameters();
+    nn::AdamW adam({.rate = 0.02f, .weight_decay = 0.5f});
+    int calls = 0;
+    const auto loss_of = [&](const std::vector<Tensor>& batch) {
+      ++calls;
+      return nn::cross_entropy(d.model(batch[0]), batch[1]);
+    };
+    nn::Trainer train(loss_of, parameters, adam, 0.25f);
+    for (int step = 0; step < 4; ++step) {
+      const std::vector<Tensor> batch{d.x, d.labels};
+      if (traced) {
+        losses[1].push_back(train(batch).to_host()[0]);
+      } else {
+        const Tensor loss = loss_of(batch);
+        std::vector<Tensor> gradients = nn::gradients(loss, parameters);
+        nn::clip_grad_norm(gradients, 0.25f);
+        adam.step(parameters, gradients, {loss});
+        losses[0].push_back(loss.to_host()[0]);
+      }
+      adam.options.rate *= 0.5f;
+      *adam.options.weight_decay += 0.1f;
+    }
+    EXPECT_EQ(calls, traced ? 1 : 4);
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+}
+
+TEST_P(Training, ATrainerTakesBatchesOfAnySize) {
+  Data d = data();
+  nn::SGD sgd({.rate = 0.5});
+  nn::Trainer train([&](const auto& batch) { return nn::mse(d.model(batch[0]), batch[1]); }, d.model.parameters(), sgd);
+  float last = 1;
+  for (const i64 rows : {kRows, i64(7), kRows, i64(7)}) {
+    const float loss = train({d.x.slice(0, 0, rows), d.target.slice(0, 0, rows)}).to_host()[0];
+    EXPECT_LT(loss, last);
+    if (rows == 7) last = loss;
+  }
+}
+
+TEST_P(Training, OptionsAreThoseOfPyTorch) {
+  EXPECT_EQ(nn::Adam({}).options.weight_decay, 0.0f);
+  EXPECT_EQ(nn::AdamW({}).options.weight_decay, 0.01f);
+  EXPECT_EQ(nn::AdamW({.weight_decay = 0.0f}).options.weight_decay, 0.0f);
+}
+
 }  // namespace
 }  // namespace baretile::nn_test

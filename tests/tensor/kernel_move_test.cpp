@@ -37,7 +37,7 @@ class MoveKernelTest : public OnSimulator {
   void expect_move(const std::string& name, MoveKernel move, const std::vector<Matrix>& buffers, const Matrix& want) {
     KernelSpec spec;
     spec.name = name;
-    spec.is_move = true;
+    spec.kind = compiler::KernelKind::move;
     spec.move = std::move(move);
     spec.move.index = 1;
     spec.move.dst = u32(buffers.size()) - 1;

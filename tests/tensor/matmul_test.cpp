@@ -14,7 +14,7 @@ class Matmul : public OnDevice {
   struct Case {
     Shape left, right, out;
     DType left_type = fp32, right_type = fp32;
-    u32 phases = 4;
+    Precision precision = Precision::standard;
     bool transposed = false;  // `right` is what is uploaded, [n, k]
   };
   // Multiples of 1/8 are exact in every format: any wrong element shows.
@@ -36,7 +36,7 @@ class Matmul : public OnDevice {
         });
         w = w.transpose();
       }
-      outputs.push_back(matmul(upload(x, c.left_type), w, c.phases));
+      outputs.push_back(matmul(upload(x, c.left_type), w, c.precision));
       wants.push_back(product(x, y, c.out));
     }
     realize(outputs);
@@ -76,32 +76,32 @@ TEST_P(Matmul, LeadingAxesBroadcast) {
 }
 
 TEST_P(Matmul, ATransposedRightOperand) {
-  check_exactly({{{33, 40}, {65, 40}, {33, 65}, bf16, bf16, 4, true},
-                 {{33, 40}, {65, 40}, {33, 65}, fp32, bf16, 4, true},
-                 {{1, 40}, {65, 40}, {1, 65}, fp32, bf16, 4, true},
-                 {{33, 40}, {65, 40}, {33, 65}, fp32, fp32, 4, true},
-                 {{1, 64}, {70, 64}, {1, 70}, fp32, fp32, 4, true},
-                 {{2, 3, 5, 64}, {2, 1, 33, 64}, {2, 3, 5, 33}, fp32, fp32, 4, true},
-                 {{5, 64}, {1, 64}, {5, 1}, fp32, fp32, 4, true}});
+  check_exactly({{{33, 40}, {65, 40}, {33, 65}, bf16, bf16, Precision::standard, true},
+                 {{33, 40}, {65, 40}, {33, 65}, fp32, bf16, Precision::standard, true},
+                 {{1, 40}, {65, 40}, {1, 65}, fp32, bf16, Precision::standard, true},
+                 {{33, 40}, {65, 40}, {33, 65}, fp32, fp32, Precision::standard, true},
+                 {{1, 64}, {70, 64}, {1, 70}, fp32, fp32, Precision::standard, true},
+                 {{2, 3, 5, 64}, {2, 1, 33, 64}, {2, 3, 5, 33}, fp32, fp32, Precision::standard, true},
+                 {{5, 64}, {1, 64}, {5, 1}, fp32, fp32, Precision::standard, true}});
 }
 
 TEST_P(Matmul, PrecisionIsThatOfTheFormatsAndPhases) {
   const struct {
     const char* name;
     DType left, right;
-    u32 phases;
+    Precision precision;
     double relative;
-  } modes[] = {{"bf16, four phases", bf16, bf16, 4, kFourPhases},
-               {"bf16, two phases", bf16, bf16, 2, kTwoPhases},
-               {"tf32", fp32, fp32, 4, kTf32},
-               {"split", fp32, bf16, 4, kSplit}};
+  } modes[] = {{"bf16, four phases", bf16, bf16, Precision::standard, kFourPhases},
+               {"bf16, two phases", bf16, bf16, Precision::fast, kTwoPhases},
+               {"tf32", fp32, fp32, Precision::standard, kTf32},
+               {"split", fp32, bf16, Precision::standard, kSplit}};
   std::vector<Tensor> outputs;
   std::vector<Array> wants;
   for (const i64 rows : {1, 40}) {
     for (const auto& mode : modes) {
       const Array x = stored(random_array({rows, 100}, 1), mode.left),
                   y = stored(random_array({100, 64}, 2), mode.right);
-      outputs.push_back(matmul(upload(x, mode.left), upload(y, mode.right), mode.phases));
+      outputs.push_back(matmul(upload(x, mode.left), upload(y, mode.right), mode.precision));
       wants.push_back(product(x, y, {rows, 64}));
     }
   }
@@ -109,6 +109,42 @@ TEST_P(Matmul, PrecisionIsThatOfTheFormatsAndPhases) {
   for (size_t n = 0; n < outputs.size(); ++n) {
     const auto& mode = modes[n % std::size(modes)];
     expect(mode.name, outputs[n], wants[n], {0, mode.relative * largest(wants[n])});
+  }
+}
+
+// Each element within the bound that Precision::full states, for rows and columns of very different sizes.
+TEST_P(Matmul, FullPrecisionIsThatOfFp32) {
+  constexpr i64 kInner = 100, kCols = 64;
+  std::vector<Tensor> outputs;
+  std::vector<std::pair<Array, Array>> operands;
+  for (const i64 rows : {1, 40}) {
+    Array x = random_array({rows, kInner}, 1), y = random_array({kInner, kCols}, 2);
+    std::mt19937 random(3);
+    for (size_t n = 0; n < x.values.size(); ++n) x.values[n] *= std::exp2(i64(n) / kInner - i64(random() % 12));
+    for (size_t n = 0; n < y.values.size(); ++n) y.values[n] *= std::exp2(i64(n) % kCols - i64(random() % 12));
+    x = stored(x, fp32), y = stored(y, fp32);
+    Array turned = generate({kCols, kInner}, [&](const Shape& i) { return y.at({i[1], i[0]}); });
+    for (const Tensor& w : {upload(y), upload(turned).transpose()}) {
+      outputs.push_back(matmul(upload(x), w, Precision::full));
+      operands.push_back({x, y});
+    }
+  }
+  realize(outputs);
+  for (size_t n = 0; n < outputs.size(); ++n) {
+    const auto& [x, y] = operands[n];
+    const Array want = product(x, y, outputs[n].shape());
+    const std::vector<float> got = outputs[n].to_host();
+    double worst = 0;
+    for (size_t at = 0; at < got.size(); ++at) {
+      double in_row = 0, in_col = 0;
+      for (i64 k = 0; k < kInner; ++k) {
+        in_row = std::max(in_row, std::abs(x.at({i64(at) / kCols, k})));
+        in_col = std::max(in_col, std::abs(y.at({k, i64(at) % kCols})));
+      }
+      worst = std::max(worst, std::abs(double(got[at]) - want.values[at]) / (in_row * in_col * kInner));
+    }
+    EXPECT_LE(worst * 0x1p24, 1) << n;
+    EXPECT_GT(worst, 0) << n;
   }
 }
 

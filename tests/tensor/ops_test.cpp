@@ -1,62 +1,12 @@
-// Every row of ops.def that does arithmetic, within the row's error of its reference: in double for floats, in 64-bit
-// integers for integers.
-#include <bit>
-
-#include "compiler/graph/op.h"
+// What the rows of ops.def do beyond what accuracy_test.cpp measures: special values, booleans, casts, numbers, and
+// equal bits on both simulators.
+#include "tensor/rows.h"
 #include "tensor/support.h"
 
 namespace baretile::tensor_test {
 namespace {
 
 using compiler::Kind;
-
-struct Row {
-  const char* name;
-  u32 operands;
-  Kind kind;
-  double ulp;
-  Tensor (*call)(const Tensor&, const Tensor&);
-  double (*real)(double, double);
-  i64 (*integer)(i64, i64);
-};
-const Row kRows[] = {
-#define UNARY(name, doc, kind, reference, gradient, ulp)   \
-  {#name,                                                  \
-   1,                                                      \
-   Kind::kind,                                             \
-   ulp,                                                    \
-   [](const Tensor& x, const Tensor&) { return name(x); }, \
-   [](double x, double) -> double { return reference; },   \
-   [](i64 x, i64) { return i64(reference); }},
-#define BINARY(name, doc, kind, reference, gradient_x, gradient_y, ulp) \
-  {#name,                                                               \
-   2,                                                                   \
-   Kind::kind,                                                          \
-   ulp,                                                                 \
-   [](const Tensor& x, const Tensor& y) { return name(x, y); },         \
-   [](double x, double y) -> double { return reference; },              \
-   [](i64 x, i64 y) { return i64(reference); }},
-#include "baretile/ops.def"
-};
-
-bool takes_floats(const Row& row) { return row.kind != Kind::bits && row.kind != Kind::signed_bits; }
-bool takes_integers(const Row& row) { return row.kind != Kind::floats && row.kind != Kind::test; }
-// Whether the same bits stand for the result of both integers, so that operands may count as signed.
-bool signless(const Row& row) { return row.kind == Kind::ring || row.kind == Kind::bits || row.kind == Kind::equality; }
-
-const float kInf = INFINITY, kNan = NAN, kMax = std::numeric_limits<float>::max(),
-            kMin = std::numeric_limits<float>::min();
-
-double flushed(double x) { return std::fabs(x) < kMin ? std::copysign(0.0, x) : x; }
-
-// The reference, or what a kernel's comment says where it differs from the C library.
-double expected(const Row& row, double x, double y = 0) {
-  const std::string name = row.name;
-  x = flushed(x), y = flushed(y);
-  if (name == "rsqrt" && x == 0) return kInf;
-  if (name == "relu" && std::isnan(x)) return x;
-  return row.real(x, y);
-}
 
 class Ops : public OnDevice {
  protected:
@@ -82,68 +32,6 @@ class Ops : public OnDevice {
 };
 ON_EACH_DEVICE(Ops);
 
-float float_of(u32 bits) { return std::bit_cast<float>(bits); }
-
-const Array& every_bf16() {
-  static const Array all = [] {
-    Array out{{64, 1024}, {}};
-    for (u32 high = 0; high < 65536; ++high) out.values.push_back(float_of(high << 16));
-    return out;
-  }();
-  return all;
-}
-// 256 mantissas for each exponent and sign: the least, the largest, and others at random.
-const Array& every_binade() {
-  static const Array all = [] {
-    Array out{{128, 1024}, {}};
-    std::mt19937 random(1);
-    for (u32 top = 0; top < 512; ++top)
-      for (u32 n = 0; n < 256; ++n)
-        out.values.push_back(float_of(top << 23 | (n == 0 ? 0 : n == 1 ? 0x7FFFFF : random() & 0x7FFFFF)));
-    return out;
-  }();
-  return all;
-}
-
-// x with a few of each binade, y at random among them or near x, so that they cancel, or of x's opposite sign.
-std::pair<Array, Array> pairs() {
-  const std::vector<double>& all = every_binade().values;
-  std::mt19937 random(2);
-  Array x{{8, 1024}, {}}, y = x;
-  for (size_t n = 0; n < 8 * 1024; ++n) {
-    const double a = all[n * 16 + random() % 16], b = all[random() % all.size()];
-    const double near = float(-a * (1 + 1e-5)), around = float(std::ldexp(double(random()), -31));
-    const u32 style = random() % 8;
-    x.values.push_back(a);
-    y.values.push_back(style == 0 ? near : style == 1 ? -a : style == 2 ? a : style < 5 ? around : b);
-  }
-  return {x, y};
-}
-
-TEST_P(Ops, UnaryOnesArePreciseOverEveryBf16Value) { expect_rows(1, every_bf16(), every_bf16()); }
-TEST_P(Ops, UnaryOnesArePreciseOverEveryBinade) { expect_rows(1, every_binade(), every_binade()); }
-TEST_P(Ops, BinaryOnesArePreciseOverPairsOfAllBinades) {
-  const auto [x, y] = pairs();
-  expect_rows(2, x, y);
-}
-
-// Bases of all magnitudes and bases near 1 with exponents up to the ends of the range; integer powers of either sign.
-TEST_P(Ops, PowersArePreciseUpToTheEndsOfTheRange) {
-  std::mt19937 random(3);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  Array x{{3, 4096}, {}}, y = x;
-  for (int n = 0; n < 3 * 4096; ++n) {
-    const float base = n < 4096   ? std::exp2(126 * uniform(random))
-                       : n < 8192 ? 1 + 0.4f * uniform(random)
-                                  : 30 * uniform(random);
-    x.values.push_back(base);
-    y.values.push_back(n < 8192 ? float(128 * uniform(random) / std::log2(base)) : float(int(random() % 41) - 20));
-  }
-  const Array want = generate(x.shape, [&](const Shape& i) { return std::pow(x.at(i), y.at(i)); });
-  for (const Row& row : kRows)
-    if (row.name == std::string("pow")) expect("pow", row.call(upload(x), upload(y)), want, {row.ulp});
-}
-
 TEST_P(Ops, BinaryOnesTreatEveryPairOfSpecialValuesAsTheirRowsSay) {
   // A denormal of each sign counts as zero.
   const std::vector<double> special{0.0,    -0.0,    kInf, -kInf, kNan, -kNan, kMax, -kMax,  kMin,        -kMin,
@@ -152,57 +40,6 @@ TEST_P(Ops, BinaryOnesTreatEveryPairOfSpecialValuesAsTheirRowsSay) {
   const Array rows = generate({count, count}, [&](const Shape& i) { return special[size_t(i[0])]; });
   const Array cols = generate({count, count}, [&](const Shape& i) { return special[size_t(i[1])]; });
   expect_rows(2, rows, cols);
-}
-
-// Ends of the ranges and of the factors that a product is made of, shift counts, and others of every length.
-std::vector<u32> integers() {
-  std::vector<u32> out{0,          1,          2,          3,          31,         32,        33,       64,
-                       0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFE0, 0xFFFFFFE1, 0x7FFFFF,   0x800000,  0x800001, 0xFFFFFF,
-                       0x80000000, 0x80000001, 0x7FFFFFFF, 0x7FFFFFFE, 0xC0000000, 0x40000000};
-  std::mt19937 random(4);
-  while (out.size() < 64) out.push_back(u32(random()) >> random() % 32);
-  return out;
-}
-
-TEST_P(Ops, IntegersAreExactModulo2To32) {
-  const std::vector<u32> values = integers();
-  std::vector<u32> x, y;
-  for (const u32 a : values)
-    for (const u32 b : values) x.push_back(a), y.push_back(b);
-  const Shape shape{64, 64};
-  const std::vector<i32> signed_x(x.begin(), x.end()), signed_y(y.begin(), y.end());
-  for (const DType dtype : {DType::int32, DType::uint32}) {
-    const bool is_signed = dtype == DType::int32;
-    Tensor a = is_signed ? Tensor::from_host(runtime(), signed_x, shape) : Tensor::from_host(runtime(), x, shape);
-    Tensor b = is_signed ? Tensor::from_host(runtime(), signed_y, shape) : Tensor::from_host(runtime(), y, shape);
-    std::map<const Row*, Tensor> results;
-    std::vector<Tensor> all;
-    for (const Row& row : kRows)
-      if (takes_integers(row)) all.push_back(results[&row] = row.call(a, b));
-    realize(all);
-    for (auto& [row_of, result] : results) {
-      const Row& row = *row_of;
-      const bool truth = compiler::gives_boolean(row.kind);
-      ASSERT_EQ(result.dtype(), truth ? DType::boolean : dtype) << row.name;
-      std::vector<u32> got;
-      if (truth) {
-        for (const float v : result.to_host()) got.push_back(u32(v));
-      } else if (is_signed) {
-        for (const i32 v : result.to_host_int32()) got.push_back(u32(v));
-      } else {
-        got = result.to_host_uint32();
-      }
-      const auto value = [&](u32 word) { return is_signed || signless(row) ? i64(i32(word)) : i64(word); };
-      u32 wrong = 0;
-      for (size_t n = 0; n < got.size(); ++n) {
-        const u32 want = u32(row.integer(value(x[n]), value(y[n])));
-        if (got[n] != want && ++wrong <= 3)
-          ADD_FAILURE() << fmt::format("{} of {:#x}, {:#x} is {:#x} instead of {:#x}", row.name, x[n], y[n], got[n],
-                                       want);
-      }
-      EXPECT_EQ(wrong, 0u) << row.name << (is_signed ? " of int32" : " of uint32");
-    }
-  }
 }
 
 TEST_P(Ops, BooleansAreLogicalValues) {

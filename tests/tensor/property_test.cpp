@@ -410,5 +410,21 @@ TEST_P(Properties, RandomProgramsComputeWhatTheyMean) {
   RecordProperty("steps", int(steps_run));
 }
 
+// What random programs found.
+TEST_P(Properties, WhatIsTheSameAlongAReducedAxisIsStoredForAllOfIt) {
+  for (const Shape& shape : {Shape{32, 2}, Shape{40, 70}}) {
+    const Array x = map(eighths(shape, 1), [](double v) { return v + 3; });
+    for (const i64 axis : {0, 1}) {
+      const Array total = fold(x, axis, 0, [](double a, double b) { return a + b; });
+      const Array whole = generate(shape, [&](const Shape& i) { return total.at(i); });
+      const auto repeated = [&] { return sum(upload(x), axis, true).expand(shape); };
+      Cases cases;
+      cases.add("negative", -repeated(), map(whole, [](double v) { return -v; }));
+      cases.add("not_equal", not_equal(repeated(), 0), map(whole, [](double) { return 1; }));
+      cases.check();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace baretile::tensor_test

@@ -256,7 +256,7 @@ void ComputeEmitter::writer(Code& code) const {
                   const Access& access = kernel_.outputs[o].access;
                   const KernelBuffer& b = plan_.buffer(access);
                   const bool grouped = b.tiling == Tiling::split && !kernel_.one_row;
-                  const bool reduced = plan_.reduced(kernel_.outputs[o].step);
+                  const bool reduced = plan_.reduced(kernel_.outputs[o]);
                   inner.line("{}out.write<{}>(args[{}], {});",
                              grouped ? fmt::format("for (u32 g = 0; g < {}; ++g) ", row_groups()) : "",
                              page_bytes(b.tiling, b.dtype), access.buffer,

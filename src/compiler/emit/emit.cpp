@@ -1,6 +1,7 @@
 #include "compiler/emit/emit.h"
 
 #include "baretile/error.h"
+#include "compiler/emit/attention.h"
 #include "compiler/emit/compute.h"
 #include "compiler/emit/move.h"
 
@@ -29,9 +30,13 @@ Emitted emit_compute(const KernelSpec& spec) {
 }  // namespace
 
 KernelSource emit(const KernelSpec& spec) {
-  return {spec.name, spec.is_move ? move_text(spec) : emit_compute(spec).text};
+  if (spec.kind == KernelKind::attention) return {spec.name, attention_text(spec)};
+  return {spec.name, spec.kind == KernelKind::move ? move_text(spec) : emit_compute(spec).text};
 }
 
-u32 max_workers(const KernelSpec& spec) { return spec.is_move ? move_workers(spec) : emit_compute(spec).items; }
+u32 max_workers(const KernelSpec& spec) {
+  if (spec.kind == KernelKind::attention) return attention_workers(spec.attention);
+  return spec.kind == KernelKind::move ? move_workers(spec) : emit_compute(spec).items;
+}
 
 }  // namespace baretile::compiler

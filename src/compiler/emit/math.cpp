@@ -283,7 +283,7 @@ void ComputeEmitter::make_outputs(Code& code, const Stage& stage) {
 // Stored pages have zeros beyond the matrix. A reduced output has one row or one column.
 void ComputeEmitter::mask_output(Code& code, const Output& output, const Place& place) const {
   const bool split = plan_.buffer(output.access).tiling == Tiling::split;
-  const bool reduced = plan_.reduced(output.step);
+  const bool reduced = plan_.reduced(output);
   const auto fill = [&](u32 rows, u32 cols) {
     return fmt::format("fill_outside<kZero, {}, {}, {}, {}>();", place.text(), plan_.slot_rows, rows, cols);
   };

@@ -128,7 +128,7 @@ Plan make_plan(const KernelSpec& spec, u32 columns) {
     if (kernel.steps[n].kind == StepKind::reduce) passes = std::max(passes, shape.depth[n]);
   }
   for (u32 o = 0; o < kernel.outputs.size(); ++o) {
-    (plan.reduced(kernel.outputs[o].step) ? reduced_outputs : tile_outputs).push_back(o);
+    (plan.reduced(kernel.outputs[o]) ? reduced_outputs : tile_outputs).push_back(o);
   }
   for (u32 pass = 0; pass < passes; ++pass) {
     Stage stage{true};

@@ -56,6 +56,12 @@ struct Plan {
   bool reduced(u32 step) const {
     return kernel().reduce != ReduceAxis::none && !shape.varies[step];
   }                         // one value along the axis
+  // As `reduced`, and stored as one row or column; other values that are the same along the axis fill all of it.
+  bool reduced(const Output& output) const {
+    const std::vector<i64>& stored = buffer(output.access).shape;
+    const size_t from_last = kernel().reduce == ReduceAxis::cols ? 1 : 2;
+    return reduced(output.step) && (stored.size() < from_last || stored[stored.size() - from_last] == 1);
+  }
   u32 left_groups() const;  // row groups of a split matrix in a tile, at most
 };
 

@@ -20,9 +20,8 @@ Relation relation_of(const View& view, const Extents& seen, const Extents& base)
 
 }  // namespace
 
-Analysis::Analysis(const Graph& g, size_t most)
+Analysis::Analysis(const Graph& g)
     : graph(g),
-      max_slots(most),
       sources(g.nodes.size()),
       users(g.nodes.size()),
       reduced(g.nodes.size()),

@@ -31,18 +31,19 @@ struct Cluster {
   i64 left = -1;              // contractions: the node all of them have on the left
   DType right = DType::fp32;  // and the dtype on the right
   std::vector<u32> members;   // ascending
+  size_t most = kMaxSlots;    // slots
 };
 
 struct Analysis {
-  explicit Analysis(const Graph& g, size_t max_slots = kMaxSlots);
+  explicit Analysis(const Graph& g);
 
   const Graph& graph;
-  const size_t max_slots;
   std::vector<Source> sources;
   std::vector<std::vector<Use>> users;  // by base
   std::vector<bool> reduced;            // the value is constant along its cluster's axis and made of reductions only
   std::vector<i32> cluster_of;          // -1: not computed on a coprocessor
   std::vector<Cluster> clusters;        // merged ones stay behind without members
+  std::map<std::pair<u32, u32>, Reason> apart;  // why a reader's cluster did not take in that of a base it reads
 
   // Block formats hold what their cast to bf16 holds, which is all that reads them: it is a view.
   Family family(u32 node) const {
@@ -68,7 +69,10 @@ struct Analysis {
 // What a cluster takes of them: each load, accumulator and reduction, and one result.
 size_t slots(const Analysis& analysis, const Cluster& cluster);
 
-// Fills cluster_of, clusters and reduced.
-void find_clusters(Analysis& analysis);
+// Fills cluster_of, clusters, apart and reduced.
+void find_clusters(Analysis& analysis, const SlotLimits& limits);
+
+// Of the value of `base` in memory, as a set.
+u16 reasons(const Analysis& analysis, u32 base);
 
 }  // namespace baretile::compiler

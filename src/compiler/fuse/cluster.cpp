@@ -11,7 +11,7 @@ namespace {
 
 class Clusterer {
  public:
-  explicit Clusterer(Analysis& analysis) : a_(analysis) {}
+  Clusterer(Analysis& analysis, const SlotLimits& limits) : a_(analysis), limits_(limits) {}
 
   void run() {
     for (u32 node = 0; node < a_.graph.nodes.size(); ++node) {
@@ -26,6 +26,7 @@ class Clusterer {
     const Node& n = a_.graph.nodes[node];
     Cluster cluster;
     cluster.members = {node};
+    cluster.most = most(node);
     cluster.domain = extents(n.shape);
     if (a_.family(node) == Family::reduce) {
       cluster.domain = extents(a_.graph.nodes[n.inputs[0]].shape);
@@ -37,8 +38,19 @@ class Clusterer {
     }
     a_.cluster_of[node] = i32(a_.clusters.size());
     a_.clusters.push_back(std::move(cluster));
-    if (cluster.left >= 0) return;
-    for (u32 other : clusters_read(node)) merge(u32(a_.cluster_of[node]), other, node);
+    if (a_.clusters.back().left >= 0) return;
+    for (u32 other : clusters_read(node)) {
+      const Cluster before = a_.clusters[other];
+      const std::optional<Reason> reason = keeps_apart(u32(a_.cluster_of[node]), other, node);
+      for (u32 member : before.members) {
+        if (reason) a_.apart[{node, member}] = *reason;
+      }
+    }
+  }
+
+  size_t most(u32 node) const {
+    const auto found = limits_.find(node);
+    return found == limits_.end() ? kMaxSlots : found->second;
   }
 
   // Arithmetic on reductions and constants alone stays with the reductions, along whose axis it is constant.
@@ -51,10 +63,12 @@ class Clusterer {
       if (!a_.reduced[source.base] || a_.rounds(source.base) || source.relation != Relation::same) return false;
     }
     for (size_t i = 1; i < read.size(); ++i) {
-      if (!merge(read[0], read[i], node)) return false;
+      if (keeps_apart(read[0], read[i], node)) return false;
     }
+    Cluster& cluster = a_.clusters[read[0]];
+    cluster.most = std::min(cluster.most, most(node));
     a_.cluster_of[node] = i32(read[0]);
-    a_.clusters[read[0]].members.push_back(node);
+    cluster.members.push_back(node);
     a_.reduced[node] = true;
     return true;
   }
@@ -73,27 +87,29 @@ class Clusterer {
     return found;
   }
 
-  // Moves all of `from` into `into` if that makes one good kernel. `now` is the latest node that has a cluster.
-  bool merge(u32 into, u32 from, u32 now) {
+  // Moves all of `from` into `into` if that makes one good kernel, else tells why not. `now` is the latest node that
+  // has a cluster.
+  std::optional<Reason> keeps_apart(u32 into, u32 from, u32 now) {
     Cluster &x = a_.clusters[into], &y = a_.clusters[from];
-    if (into == from) return true;
-    if (!(x.domain == y.domain)) return false;
+    if (into == from) return std::nullopt;
+    if (!(x.domain == y.domain)) return Reason::shape;
     ReduceAxis axis = x.axis == ReduceAxis::none ? y.axis : x.axis;
-    if (y.axis != ReduceAxis::none && y.axis != axis) return false;
+    if (y.axis != ReduceAxis::none && y.axis != axis) return Reason::axis;
     i64 left = x.left < 0 ? y.left : x.left;
-    if (left >= 0 && axis != ReduceAxis::none) return false;  // a reduction passes over its input more than once
-    if (x.left >= 0 && y.left >= 0 && (x.left != y.left || x.right != y.right)) return false;
+    if (left >= 0 && axis != ReduceAxis::none) return Reason::passes;
+    if (x.left >= 0 && y.left >= 0 && (x.left != y.left || x.right != y.right)) return Reason::left;
     Cluster x_before = x, y_before = y;
     relabel(y.members, into);
-    x = {x.domain, axis, left, x.left < 0 ? y.right : x.right, {}};
+    x = {x.domain, axis, left, x.left < 0 ? y.right : x.right, {}, std::min(x.most, y.most)};
     std::merge(x_before.members.begin(), x_before.members.end(), y.members.begin(), y.members.end(),
                std::back_inserter(x.members));
     y.members.clear();
-    if (slots(a_, x) <= a_.max_slots && !leaves_and_returns(into, now)) return true;
+    const bool fits = slots(a_, x) <= x.most;
+    if (fits && !leaves_and_returns(into, now)) return std::nullopt;
     relabel(y_before.members, from);
     x = std::move(x_before);
     y = std::move(y_before);
-    return false;
+    return fits ? Reason::between : Reason::dst;
   }
 
   void relabel(const std::vector<u32>& members, u32 cluster) {
@@ -127,7 +143,27 @@ class Clusterer {
   }
 
   Analysis& a_;
+  const SlotLimits& limits_;
 };
+
+// Why the reader of a use takes the value from memory.
+Reason reason(const Analysis& a, u32 base, Use use) {
+  switch (a.family(use.node)) {
+    case Family::contraction:
+    case Family::attention:
+      return Reason::operand;
+    case Family::gather:
+    case Family::scatter:
+    case Family::join:
+      return Reason::moved;
+    default:
+      break;
+  }
+  if (a.rounds(base)) return Reason::rounded;
+  if (a.cluster_of[use.node] == a.cluster_of[base]) return Reason::view;
+  const auto found = a.apart.find({use.node, base});
+  return found == a.apart.end() ? Reason::view : found->second;
+}
 
 }  // namespace
 
@@ -146,6 +182,17 @@ size_t slots(const Analysis& analysis, const Cluster& cluster) {
   return count + loads.size();
 }
 
-void find_clusters(Analysis& analysis) { Clusterer(analysis).run(); }
+void find_clusters(Analysis& analysis, const SlotLimits& limits) { Clusterer(analysis, limits).run(); }
+
+u16 reasons(const Analysis& a, u32 base) {
+  u16 found = 0;
+  for (u32 output : a.graph.outputs) {
+    if (a.sources[output].base == base) found |= u16(Reason::result);
+  }
+  for (Use use : a.users[base]) {
+    if (!a.internal(use.node, use.input)) found |= u16(reason(a, base, use));
+  }
+  return found;
+}
 
 }  // namespace baretile::compiler

@@ -219,7 +219,7 @@ void fill(FusionPlan& plan, double number, u32 to) {
 
 void copy_elements(FusionPlan& plan, u32 from, const Box& box, u32 to) {
   PlannedKernel kernel;
-  kernel.spec.is_move = true;
+  kernel.spec.kind = KernelKind::move;
   MoveKernel& move = kernel.spec.move;
   move.kind = MoveKernel::Kind::copy;
   move.src = local_buffer(plan, kernel, from);

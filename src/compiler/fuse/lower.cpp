@@ -17,10 +17,10 @@ View plain_view(const Shape& shape) {
 
 }  // namespace
 
-FusionPlan fuse(const Graph& graph, size_t max_slots) {
+FusionPlan fuse(const Graph& graph, const SlotLimits& limits) {
   Graph simple = simplify(graph);
-  Analysis analysis(simple, max_slots);
-  find_clusters(analysis);
+  Analysis analysis(simple);
+  find_clusters(analysis, limits);
   Placement placement(analysis);
   return Lowering(analysis, placement).run();
 }
@@ -39,6 +39,8 @@ FusionPlan Lowering::run() {
       lower_scatter(node);
     } else if (a_.family(node) == Family::join) {
       lower_join(node);
+    } else if (a_.family(node) == Family::attention) {
+      lower_attention(node);
     }
   }
   for (const Cluster& cluster : a_.clusters) lower_cluster(cluster);
@@ -66,7 +68,8 @@ u32 Lowering::new_value(const Node& node, Tiling tiling, i32 alias_of) {
                            .dtype = node.dtype,
                            .tiling = tiling,
                            .pages = page_count(node.shape, tiling)},
-                          alias_of});
+                          alias_of,
+                          0});
   return id;
 }
 
@@ -87,6 +90,7 @@ u32 Lowering::value(u32 node, Tiling tiling) {
 }
 
 void Lowering::copy_view(u32 node, u32 to) {
+  plan_.values[to].reasons |= u16(Reason::copy);
   const Source& source = a_.sources[node];
   const Node& base = a_.graph.nodes[source.base];
   if (a_.family(source.base) == Family::constant) return fill(plan_, base.value, to);
@@ -108,7 +112,7 @@ u32 copy_value(FusionPlan& plan, u32 from, Tiling tiling) {
   desc.external = -1;
   u32 to = u32(plan.values.size());
   desc.name = fmt::format("v{}", to);
-  plan.values.push_back({desc, -1});
+  plan.values.push_back({desc, -1, u16(Reason::copy)});
   if (by_pages) {
     copy_pages(plan, from, pages, to);
   } else {
@@ -131,16 +135,20 @@ void Lowering::lower_cluster(const Cluster& cluster) {
     for (Tiling tiling : {Tiling::tile, Tiling::row, Tiling::split}) {
       if (!placement_.wants(node, tiling)) continue;
       any = true;
-      builder.output(node, value(node, tiling));
+      const u32 to = value(node, tiling);
+      plan_.values[to].reasons |= reasons(a_, node);
+      builder.output(node, to);
     }
   }
-  if (any) plan_.kernels.push_back(builder.finish());
+  if (!any) return;
+  plan_.kernels.push_back(builder.finish());
+  plan_.kernels.back().nodes = cluster.members;
 }
 
 void Lowering::lower_iota(u32 node) {
   const u32 to = value(node);
   PlannedKernel kernel;
-  kernel.spec.is_move = true;
+  kernel.spec.kind = KernelKind::move;
   kernel.spec.move.kind = MoveKernel::Kind::iota;
   kernel.spec.move.src = kernel.spec.move.dst = local_buffer(plan_, kernel, to);
   kernel.writes = {to};
@@ -151,7 +159,7 @@ void Lowering::lower_iota(u32 node) {
 void Lowering::lower_gather(u32 node) {
   const Node& n = a_.graph.nodes[node];
   PlannedKernel kernel;
-  kernel.spec.is_move = true;
+  kernel.spec.kind = KernelKind::move;
   MoveKernel& move = kernel.spec.move;
   move.kind = MoveKernel::Kind::gather_rows;
   move.src = local_buffer(plan_, kernel, in_own_order(n.inputs[0]));
@@ -185,7 +193,7 @@ void Lowering::lower_scatter(u32 node) {
     view = plain_view(a_.graph.nodes[base].shape);
   }
   PlannedKernel kernel;
-  kernel.spec.is_move = true;
+  kernel.spec.kind = KernelKind::move;
   MoveKernel& move = kernel.spec.move;
   move.kind = MoveKernel::Kind::scatter_rows;
   move.src = local_buffer(plan_, kernel, value(base));
@@ -224,6 +232,45 @@ void Lowering::lower_join(u32 node) {
     at += length;
   }
   values_[{node, default_tiling(n.shape)}] = u32(before);
+}
+
+void Lowering::lower_attention(u32 node) {
+  const Node& n = a_.graph.nodes[node];
+  PlannedKernel kernel;
+  const auto operand = [&](size_t input, bool tiles, Needs needs) {
+    u32 from = n.inputs[input];
+    const Source& source = a_.sources[from];
+    const auto pages = [&](u32 base, const View& view, Needs needs) {
+      const Shape& shape = a_.graph.nodes[base].shape;
+      return page_access(view, source.seen, {extents(shape), tiles ? Tiling::tile : default_tiling(shape)}, needs);
+    };
+    const bool copied = a_.family(source.base) == Family::constant || a_.in_blocks(source.base);
+    auto access = copied ? std::nullopt : pages(source.base, source.view, needs);
+    if (access && (access->broadcast == Broadcast::none || access->broadcast == Broadcast::row)) {
+      from = source.base;
+    } else {
+      access = pages(from, plain_view(a_.graph.nodes[from].shape), {});
+    }
+    access->buffer = local_buffer(plan_, kernel, tiles ? value(from, Tiling::tile) : value(from));
+    return *access;
+  };
+  const Extents e = extents(n.shape), keys = extents(a_.graph.nodes[n.inputs[1]].shape);
+  kernel.spec.kind = KernelKind::attention;
+  AttentionKernel& a = kernel.spec.attention;
+  a.query = operand(0, false, {.zero_cols = true, .broadcast = false});
+  a.key = operand(1, true, {.zero_cols = true, .broadcast = false});
+  a.value = operand(2, true, {.zero_cols = true, .zero_rows = true, .broadcast = false});
+  a.masked = n.inputs.size() > 3;
+  if (a.masked) a.mask = operand(3, false, {.zero_cols = true});
+  const u32 to = value(node);
+  a.out = page_access(plain_view(n.shape), e, {e, default_tiling(n.shape)}).value();
+  a.out.buffer = local_buffer(plan_, kernel, to);
+  a.batch = u32(e.batch), a.queries = u32(e.rows), a.keys = u32(keys.rows);
+  a.depth_tiles = u32(ceil_div(u64(keys.cols), 32)), a.width_tiles = u32(ceil_div(u64(e.cols), 32));
+  a.phases = u32(n.attrs[0]), a.causal = n.attrs[1] != 0, a.scale = n.value;
+  kernel.writes = {to};
+  kernel.spec.name = fmt::format("attention_{}x{}x{}", a.batch, a.queries, a.keys);
+  plan_.kernels.push_back(std::move(kernel));
 }
 
 // Outputs come after the graph's externals; a value written in place lies where its first version lay.

@@ -30,6 +30,7 @@ class Lowering {
   void lower_gather(u32 node);
   void lower_scatter(u32 node);
   void lower_join(u32 node);
+  void lower_attention(u32 node);
   void number_externals();
 
   const Analysis& a_;

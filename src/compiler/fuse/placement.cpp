@@ -28,7 +28,7 @@ void Placement::place_fixed(u32 node) {
                                                      : chosen.tiling == default_tiling(a_.graph.nodes[base].shape));
       emitted ? want(base, chosen.tiling) : want_default(base);
     }
-  } else if (f == Family::gather || f == Family::scatter || f == Family::join) {
+  } else if (f == Family::attention || f == Family::gather || f == Family::scatter || f == Family::join) {
     for (u32 input : n.inputs) want_default(a_.sources[input].base);
   } else if (f == Family::view && a_.sources[node].base == n.inputs[0] && a_.family(n.inputs[0]) == Family::view) {
     want_default(a_.sources[n.inputs[0]].base);  // a view of a copied view
@@ -95,7 +95,8 @@ void Placement::place_elementwise(u32 node) {
     size_t cluster = size_t(a_.cluster_of[use.node]);
     bool cheap = recomputable(node, a_.sources[use.input].chain, a_.graph.nodes[use.input].shape, cost);
     ops += cost.ops;
-    if (!cheap || ops > kMaxRecomputed || slots_[cluster] + cost.loads > a_.max_slots + 1) return want_default(node);
+    if (!cheap || ops > kMaxRecomputed || slots_[cluster] + cost.loads > a_.clusters[cluster].most + 1)
+      return want_default(node);
     added.push_back({cluster, cost.loads});
   }
   for (const auto& [cluster, loads] : added) slots_[cluster] += loads - std::min<size_t>(loads, 1);

@@ -28,6 +28,7 @@ enum class Family : u8 {
   iota,
   cast,
   contraction,
+  attention,
   gather,
   scatter,
   join

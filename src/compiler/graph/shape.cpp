@@ -11,9 +11,8 @@ namespace baretile::compiler {
 void check_extents(const char* op, const Shape& shape) {
   i64 count = 1;
   for (i64 extent : shape) {
-    if (extent < 1)
-      throw UsageError(fmt::format("{}: {} has an extent below 1; every axis needs an element.", op, to_string(shape)));
-    if (extent > i64{UINT32_MAX} / count)
+    if (extent < 0) throw UsageError(fmt::format("{}: {} has an extent below 0; give 0 or more.", op, to_string(shape)));
+    if (extent > i64{UINT32_MAX} / std::max<i64>(count, 1))
       throw UsageError(
           fmt::format("{}: {} has more than 2^32 - 1 elements; cut it into several tensors.", op, to_string(shape)));
     count *= extent;
@@ -44,7 +43,7 @@ Shape broadcast_shape(const char* op, const Shape& x, const Shape& y) {
           fmt::format("{}: shapes {} and {} do not broadcast; extents must agree or be 1, from the last axis.", op,
                       to_string(x), to_string(y)));
     }
-    out[out.size() - 1 - i] = std::max(a, b);
+    out[out.size() - 1 - i] = a == 1 ? b : a;
   }
   return out;
 }
@@ -60,7 +59,7 @@ void complete_reshape(const Shape& from, Shape& wanted) {
     }
   }
   if (unknown && known > 0 && count % known == 0) *unknown = count / known;
-  if (std::any_of(wanted.begin(), wanted.end(), [](i64 extent) { return extent < 1; }) ||
+  if (std::any_of(wanted.begin(), wanted.end(), [](i64 extent) { return extent < 0; }) ||
       element_count(wanted) != count) {
     throw UsageError(
         fmt::format("reshape: {} has {} elements and cannot become {}.", to_string(from), count, to_string(wanted)));
@@ -126,6 +125,8 @@ Shape gather_shape(const Shape& table, const Shape& index, DType index_dtype) {
   check_index("gather_rows", index, index_dtype);
   if (table.size() != 2)
     throw UsageError(fmt::format("gather_rows: the table is {}; give two axes.", to_string(table)));
+  if (table[0] == 0 && index[0] > 0)
+    throw UsageError(fmt::format("gather_rows: {} rows of a table {} that has none.", index[0], to_string(table)));
   return {index[0], table[1]};
 }
 

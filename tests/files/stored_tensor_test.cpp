@@ -1,4 +1,4 @@
-#include "models/stored_tensor.h"
+#include "files/stored_tensor.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "models/mapped_file.h"
+#include "files/mapped_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, const char* call, int error) {
   throw SystemError(
-      fmt::format("{}: {} failed: {}; give a model file that exists and can be read", path, call, std::strerror(error)),
+      fmt::format("{}: {} failed: {}; give a file that exists and can be read", path, call, std::strerror(error)),
       path, error);
 }
 

@@ -1,4 +1,4 @@
-#include "models/mapped_file.h"
+#include "files/mapped_file.h"
 
 #include <gmock/gmock.h>
 

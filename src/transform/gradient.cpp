@@ -12,8 +12,6 @@ namespace baretile {
 using compiler::Family;
 using compiler::Op;
 
-thread_local bool NoGrad::active_ = false;
-
 namespace {
 
 Tensor constant(double value, const Tensor& like, Shape shape) {
@@ -85,11 +83,11 @@ Tensor of_reduction(const std::shared_ptr<Expr>& expr, const Tensor& g) {
 
 Tensor of_matmul(const Expr& expr, size_t i, const Tensor& g) {
   const Tensor x(expr.inputs[0]), y(expr.inputs[1]);
-  const u32 phases = u32(expr.node.attrs[0]);
-  if (i == 0) return matmul(g, y.transpose(), phases);
+  const Precision precision = expr.node.attrs[0] == 2 ? Precision::fast : Precision::standard;
+  if (i == 0) return matmul(g, y.transpose(), precision);
   // Of transposed weights: their own gradient, so that nobody has to transpose it.
-  if (y.expr()->node.op == Op::permute) return matmul(g.transpose(), x, phases).transpose();
-  return matmul(x.transpose(), g, phases);
+  if (y.expr()->node.op == Op::permute) return matmul(g.transpose(), x, precision).transpose();
+  return matmul(x.transpose(), g, precision);
 }
 
 // Each row of the table gets the sum of the gradients of all its copies: every copy takes that sum, then all are
@@ -239,6 +237,10 @@ std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> wrt, const 
   for (size_t i = 0; i < wrt.size(); ++i) {
     const std::string wanted = describe(fmt::format("tensor {} of those wanted", i), wrt[i]);
     const Visit* visit = tape.find(wrt[i].expr());
+    if (is_empty(wrt[i])) {
+      out.push_back(constant(0, wrt[i], wrt[i].shape()));
+      continue;
+    }
     if (!visit || !visit->gradient)
       throw UsageError(
           fmt::format("grad: {}, from which no differentiable path leads to the loss; call grad before the "
@@ -247,18 +249,6 @@ std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> wrt, const 
     out.push_back(visit->gradient);
   }
   return out;
-}
-
-Tensor custom_gradient(const Tensor& given, std::span<const Tensor> inputs, GradientFunction gradient) {
-  const Tensor value = given.cast(without_blocks(given.dtype()));
-  auto expr = std::make_shared<Expr>();  // a view of all of the value: costs nothing
-  expr->node = {Op::reshape, value.dtype(), value.shape(), {}, {}, 0};
-  expr->inputs = {value.expr()};
-  expr->runtime = value.runtime();
-  expr->custom = std::make_unique<CustomGradient>();
-  for (const Tensor& x : inputs) expr->custom->inputs.push_back(x.detached() || NoGrad::active() ? nullptr : x.expr());
-  expr->custom->gradient = std::move(gradient);
-  return Tensor(std::move(expr));
 }
 
 }  // namespace baretile

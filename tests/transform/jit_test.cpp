@@ -77,6 +77,17 @@ TEST_P(Jits, RowsAreAssignedWhereTheStateLies) {
   EXPECT_EQ(cache.expr()->storage.address(), address);
 }
 
+TEST_P(Jits, RowsOfTensorsThatOnlyTheFunctionKnowsAreAssignedToo) {
+  Jit f([](const std::vector<Tensor>& in) {
+    Tensor made = in[0] * 2;
+    made.assign_rows(in[1], in[0].slice(0, 0, 1));
+    return std::vector{sum(made, 1)};
+  });
+  for (const i32 row : {0, 2})
+    EXPECT_EQ(f({of(1, {3, 32}), indices({row})})[0].to_host(),
+              (std::vector<float>{row == 0 ? 32.f : 64.f, 64, row == 2 ? 32.f : 64.f}));
+}
+
 TEST_P(Jits, TrainsAsWithoutIt) {
   const Array x = random_array({33, 5}, 1), y = random_array({33, 1}, 2);
   const auto train = [&](bool traced) {
@@ -101,6 +112,104 @@ TEST_P(Jits, TrainsAsWithoutIt) {
     return losses;
   };
   EXPECT_EQ(train(true), train(false));
+}
+
+TEST_P(Jits, AReplayIsOneSubmissionWithoutWorkForEachLaunch) {
+  const std::vector<Tensor> in{of(1, {32, 32}), of(0x1p-5f, {32, 32})};
+  realize(in);
+  const auto accesses = [&](u64 kernels) {
+    int calls = 0;
+    Jit chain([&](const std::vector<Tensor>& x) {
+      ++calls;
+      Tensor out = x[0];
+      for (u64 n = 0; n < kernels; ++n) out = matmul(out, x[1]) * double(n + 1);
+      return std::vector{out};
+    });
+    chain(in);
+    const RuntimeStats before = runtime().stats();
+    chain(in);
+    const RuntimeStats after = runtime().stats();
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(after.runs - before.runs, 1u);
+    EXPECT_EQ(after.launches - before.launches, kernels);
+    EXPECT_EQ(after.kernels_loaded, before.kernels_loaded);
+    EXPECT_EQ(after.bytes_written + after.bytes_read, before.bytes_written + before.bytes_read);
+    return after.host_accesses - before.host_accesses;
+  };
+  EXPECT_LE(accesses(1), 10u);
+  EXPECT_LE(accesses(10), 40u);  // records, doorbell, and looks at whether they are done: the longer apart, the later
+  EXPECT_LE(accesses(20), accesses(10) + 10);
+}
+
+TEST_P(Jits, StateLiesWhereItLayUnlessItsOldValueIsStillNeeded) {
+  using States = std::vector<Tensor>;
+  using Update = void (*)(States&);
+  struct Case {
+    const char* name;
+    Update update;
+    bool in_place;
+  };
+  const Case cases[] = {
+      {"element by element",
+       [](States& s) {
+         s[1] = s[1] * 0.5 + s[0];
+         s[0] = s[0] - s[1] * 0.25;
+       },
+       true},
+      {"after a product", [](States& s) { s[0] = s[0] - matmul(s[1], s[1]) * 0.125; }, true},
+      {"exchanged",
+       [](States& s) {
+         const Tensor first = s[0];
+         s[0] = s[1] * 0.5;
+         s[1] = first * 0.5;
+       },
+       false},
+      {"handed on",
+       [](States& s) {
+         const Tensor first = s[0];
+         s[0] = s[1];
+         s[1] = s[1] * 0.5 + first;
+       },
+       false},
+      {"of the other rows", [](States& s) { s[0] = s[0] * 0.5 + s[0].transpose() * 0.25; }, false},
+      {"of whole rows", [](States& s) { s[0] = s[0] * rsqrt(sum(s[0] * s[0], 1, true) + 1); }, false},
+      {"a product of itself", [](States& s) { s[0] = s[0] - matmul(s[0], s[1]) * 0.125; }, false},
+      {"read afterwards",
+       [](States& s) {
+         const Tensor before = s[0];
+         s[0] = s[0] * 0.5;
+         s[1] = matmul(s[0], before) * 0.125;
+       },
+       false},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    States plain, traced;
+    for (u32 n = 0; n < 2; ++n) {
+      plain.push_back(upload(random_array({65, 65}, n)));
+      traced.push_back(upload(random_array({65, 65}, n)));
+    }
+    Jit jit(
+        [&](const States&) {
+          c.update(traced);
+          return States{};
+        },
+        {&traced[0], &traced[1]});
+    const u64 address = traced[0].expr()->storage.address();
+    for (int call = 0; call < 3; ++call) {
+      jit({});
+      c.update(plain);
+      realize(plain);
+      for (size_t n = 0; n < 2; ++n) EXPECT_EQ(traced[n].to_host(), plain[n].to_host()) << "call " << call;
+    }
+    if (c.in_place) {
+      EXPECT_EQ(traced[0].expr()->storage.address(), address);
+    }
+    const Tensor kept = traced[0];
+    const std::vector<float> before = kept.to_host();
+    jit({});
+    EXPECT_EQ(kept.to_host(), before) << "another handle keeps the old value";
+  }
 }
 
 TEST_P(Jits, MistakesAreNamed) {

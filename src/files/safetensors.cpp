@@ -1,12 +1,14 @@
-#include "models/safetensors.h"
+#include "files/safetensors.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "baretile/error.h"
+#include "files/new_file.h"
 
 namespace baretile {
 namespace {
@@ -29,10 +31,10 @@ u64 header_bytes(const MappedFile& file) {
 }
 
 StoredType stored_type(const std::string& dtype, const std::string& where) {
-  for (StoredType type : {StoredType::f32, StoredType::f16, StoredType::bf16})
-    if (dtype == stored_type_info(type).name) return type;
-  throw UsageError(
-      fmt::format("{} has dtype {}; only F32, F16 and BF16 are read: convert it to one of them", where, dtype));
+  for (const StoredTypeInfo& info : kStoredTypes)
+    if (info.block_elements == 1 && dtype == info.name) return info.type;
+  throw UsageError(fmt::format(
+      "{} has dtype {}; only F32, F16, BF16, I32, U32 and BOOL are read: convert it to one of them", where, dtype));
 }
 
 u64 unsigned_number(const json& value, const std::string& where) {
@@ -51,7 +53,8 @@ StoredTensor read_entry(const json& entry, std::span<const std::byte> data, cons
   if (offsets.size() != 2)
     throw UsageError(fmt::format("{} has {} data offsets, not 2; fetch the file again", where, offsets.size()));
   const u64 begin = unsigned_number(offsets.at(0), where), end = unsigned_number(offsets.at(1), where);
-  const u64 bytes = stored_bytes(tensor.type, tensor.shape, where);
+  const bool empty = std::ranges::find(tensor.shape, 0u) != tensor.shape.end();
+  const u64 bytes = empty ? 0 : stored_bytes(tensor.type, tensor.shape, where);
   if (begin > end || end > data.size() || end - begin != bytes)
     throw UsageError(fmt::format("{} takes {} bytes, but its data are bytes {} to {} of {}; fetch the file again",
                                  where, bytes, begin, end, data.size()));
@@ -63,7 +66,7 @@ StoredTensor read_entry(const json& entry, std::span<const std::byte> data, cons
 void check_cover(const TensorMap& tensors, std::span<const std::byte> data, const std::string& path) {
   std::vector<std::span<const std::byte>> parts;
   for (const auto& [name, tensor] : tensors) parts.push_back(tensor.data);
-  std::ranges::sort(parts, {}, [](const auto& part) { return part.data(); });
+  std::ranges::sort(parts, {}, [](const auto& part) { return std::pair(part.data(), part.size()); });
   const std::byte* at = data.data();
   for (const auto& part : parts) {
     if (part.data() != at)
@@ -72,6 +75,16 @@ void check_cover(const TensorMap& tensors, std::span<const std::byte> data, cons
   }
   if (at != data.data() + data.size())
     damaged(path, fmt::format("{} bytes of data belong to no tensor", data.data() + data.size() - at));
+}
+
+std::string header_text(const json& header, const std::string& path) {
+  try {
+    std::string text = header.dump();
+    text.append((8 - text.size() % 8) % 8, ' ');
+    return text;
+  } catch (const json::exception& error) {
+    throw UsageError(fmt::format("{}: a name is no UTF-8 ({}); give another", path, error.what()));
+  }
 }
 
 }  // namespace
@@ -92,6 +105,31 @@ Safetensors::Safetensors(const std::string& path) : file_(path) {
     damaged(path, fmt::format("the header is not what safetensors prescribes ({})", error.what()));
   }
   check_cover(tensors_, data, path);
+}
+
+void write_safetensors(const std::string& path, std::vector<NewStoredTensor> tensors) {
+  const auto order = [](const NewStoredTensor& tensor) {
+    return std::tuple(-i64(stored_type_info(tensor.type).block_bytes), tensor.type, tensor.name);
+  };
+  std::ranges::sort(tensors, {}, order);
+  json header = {{"__metadata__", {{"format", "pt"}}}};  // without which transformers does not read it
+  u64 at = 0;
+  for (const NewStoredTensor& tensor : tensors) {
+    if (header.contains(tensor.name))
+      throw UsageError(fmt::format("{}: the name '{}' is taken; give another", path, tensor.name));
+    u64 bytes = stored_type_info(tensor.type).block_bytes;
+    for (const u64 extent : tensor.shape) bytes *= extent;
+    header[tensor.name] = {
+        {"dtype", stored_type_info(tensor.type).name}, {"shape", tensor.shape}, {"data_offsets", {at, at + bytes}}};
+    at += bytes;
+  }
+  const std::string text = header_text(header, path);
+  const u64 length = text.size();
+  NewFile file(path);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(text);
+  for (const NewStoredTensor& tensor : tensors) file.write(tensor.data());
+  file.commit();
 }
 
 }  // namespace baretile

@@ -1,4 +1,4 @@
-#include "models/safetensors.h"
+#include "files/safetensors.h"
 
 #include <gmock/gmock.h>
 
@@ -77,10 +77,47 @@ TEST(Safetensors, RefusesEntriesThatDoNotFitTheData) {
   EXPECT_THAT(complaint_about_entry("F32", "[-4]", "[0,16]"), HasSubstr("tensor 't' has -4 for a size"));
   EXPECT_THAT(complaint_about_entry("F32", "[4.0]", "[0,16]"), HasSubstr("has 4.0 for a size"));
   EXPECT_THAT(complaint_about_entry("F32", "[4]", "[0,8,16]"), HasSubstr("has 3 data offsets"));
-  EXPECT_THAT(complaint_about_entry("F32", "[0]", "[0,0]"), HasSubstr("the impossible shape [0]"));
+  EXPECT_THAT(complaint_about_entry("F32", "[0]", "[0,0]"), HasSubstr("16 bytes of data belong to no tensor"));
+  EXPECT_THAT(complaint_about_entry("F32", "[0]", "[0,16]"), HasSubstr("takes 0 bytes, but"));
   EXPECT_THAT(complaint_about_entry("F32", "[4294967296,4294967296]", "[0,16]"), HasSubstr("the impossible shape"));
   EXPECT_THAT(complaint_about_entry("F32", "[3]", "[0,12]"), HasSubstr("4 bytes of data belong to no tensor"));
   EXPECT_THAT(complaint_about_entry("F32", "[3]", "[4,16]"), HasSubstr("overlap or leave a hole at data byte 0"));
+}
+
+// Bytes that safetensors.numpy.save({"b": np.zeros((0, 3), "f4"), "a": np.array([1, -1], "i4")}) of release 0.8.0
+// wrote.
+TEST(Safetensors, ReadsTensorsWithoutElementsBesideOthers) {
+  const TempFile file(file_of(
+      R"({"b":{"dtype":"F32","shape":[0,3],"data_offsets":[0,0]},"a":{"dtype":"I32","shape":[2],"data_offsets":[0,8]}}   )",
+      raw<i32>(1) + raw<i32>(-1)));
+  const Safetensors tensors(file.path());
+  EXPECT_TRUE(tensors.tensor("b").data.empty());
+  std::vector<float> values(2);
+  read_rows(tensors.tensor("a"), 0, values);
+  EXPECT_THAT(values, ElementsAre(1, -1));
+}
+
+TEST(Safetensors, WritesTheWidestTypesFirst) {
+  const std::string path = testing::TempDir() + "written.safetensors";
+  const auto bytes = [](const std::string& text) {
+    return [text] {
+      const auto span = std::as_bytes(std::span(text));
+      return std::vector(span.begin(), span.end());
+    };
+  };
+  write_safetensors(path, {{"flag", StoredType::boolean, {1}, bytes(raw<u8>(1))},
+                           {"half", StoredType::bf16, {2}, bytes(raw<u16>(0x3F80) + raw<u16>(0xC000))},
+                           {"full", StoredType::f32, {}, bytes(raw(2.5f))}});
+  std::ifstream in(path, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  const std::string header =
+      R"({"__metadata__":{"format":"pt"},"flag":{"data_offsets":[8,9],"dtype":"BOOL","shape":[1]},)"
+      R"("full":{"data_offsets":[0,4],"dtype":"F32","shape":[]},"half":{"data_offsets":[4,8],"dtype":"BF16","shape":[2]}})";
+  const size_t padded = (header.size() + 7) / 8 * 8;
+  EXPECT_EQ(whole, raw<u64>(padded) + header + std::string(padded - header.size(), ' ') + raw(2.5f) + raw<u16>(0x3F80) +
+                       raw<u16>(0xC000) + raw<u8>(1));
+  EXPECT_EQ(Safetensors(path).metadata().at("format"), "pt");
+  std::filesystem::remove(path);
 }
 
 TEST(Safetensors, RefusesAFileCutAnywhere) {

@@ -12,32 +12,36 @@
 
 namespace baretile {
 
-enum class StoredType { f32, f16, bf16, q4_0, q4_1, q8_0 };
+enum class StoredType { f32, f16, bf16, i32, u32, boolean, q4_0, q4_1, q8_0 };
 
 // A row of `columns` elements is columns / block_elements blocks of block_bytes.
 struct StoredTypeInfo {
   StoredType type;
   const char* name;  // as safetensors and ggml print it
-  u32 ggml_type;
+  u32 ggml_type;     // kNone: of safetensors only
   u64 block_elements, block_bytes;
 };
 
+inline constexpr u32 kNone = ~u32{0};
 inline constexpr StoredTypeInfo kStoredTypes[] = {
-    {StoredType::f32, "F32", 0, 1, 4},     {StoredType::f16, "F16", 1, 1, 2},     {StoredType::bf16, "BF16", 30, 1, 2},
-    {StoredType::q4_0, "Q4_0", 2, 32, 18}, {StoredType::q4_1, "Q4_1", 3, 32, 20}, {StoredType::q8_0, "Q8_0", 8, 32, 34},
+    {StoredType::f32, "F32", 0, 1, 4},     {StoredType::f16, "F16", 1, 1, 2},
+    {StoredType::bf16, "BF16", 30, 1, 2},  {StoredType::i32, "I32", kNone, 1, 4},
+    {StoredType::u32, "U32", kNone, 1, 4}, {StoredType::boolean, "BOOL", kNone, 1, 1},
+    {StoredType::q4_0, "Q4_0", 2, 32, 18}, {StoredType::q4_1, "Q4_1", 3, 32, 20},
+    {StoredType::q8_0, "Q8_0", 8, 32, 34},
 };
 constexpr const StoredTypeInfo& stored_type_info(StoredType type) { return kStoredTypes[static_cast<int>(type)]; }
 
 struct StoredTensor {
   StoredType type = StoredType::f32;
-  std::vector<u64> shape;           // outermost first, as NumPy; no element is 0
+  std::vector<u64> shape;           // outermost first, as NumPy; no element is 0 but in safetensors
   std::span<const std::byte> data;  // inside the file's mapping, exactly rows() * row_bytes()
 
   u64 columns() const { return shape.empty() ? 1 : shape.back(); }
   u64 row_bytes() const {
     return columns() / stored_type_info(type).block_elements * stored_type_info(type).block_bytes;
   }
-  u64 rows() const { return data.size() / row_bytes(); }
+  u64 rows() const { return data.empty() ? 0 : data.size() / row_bytes(); }
 };
 
 std::string shape_text(const std::vector<u64>& shape);  // "[576, 1536]"

@@ -1,7 +1,8 @@
-#include "models/stored_tensor.h"
+#include "files/stored_tensor.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -46,6 +47,15 @@ void read_block(StoredType type, const std::byte* at, float* out) {
     case StoredType::bf16:
       *out = bf16_to_float(load<u16>(at));
       return;
+    case StoredType::i32:
+      *out = static_cast<float>(load<i32>(at));
+      return;
+    case StoredType::u32:
+      *out = static_cast<float>(load<u32>(at));
+      return;
+    case StoredType::boolean:
+      *out = load<u8>(at) != 0;
+      return;
     case StoredType::q4_0: {
       const float scale = half_to_float(load<u16>(at));
       return read_nibbles(at + 2, scale, -8 * scale, out);
@@ -61,8 +71,8 @@ void read_block(StoredType type, const std::byte* at, float* out) {
 }
 
 void check_range(const StoredTensor& tensor, u64 first_row, u64 elements) {
-  const u64 rows = elements / tensor.columns();
-  if (elements % tensor.columns() != 0 || first_row > tensor.rows() || rows > tensor.rows() - first_row)
+  const u64 columns = std::max<u64>(tensor.columns(), 1), rows = elements / columns;
+  if (elements % columns != 0 || first_row > tensor.rows() || rows > tensor.rows() - first_row)
     throw InternalError(fmt::format("{} elements from row {} asked of a tensor with {} rows of {}", elements, first_row,
                                     tensor.rows(), tensor.columns()));
 }
