@@ -19,7 +19,8 @@ step() {
   fi
 }
 
-build() { cmake --preset release && cmake --build --preset release; }
+# build [TARGET…]: all, when none is named.
+build() { cmake --preset release && cmake --build --preset release ${1:+--target "$@"}; }
 
 # The NumPy side of the golden logits, in a virtual environment of its own.
 python_env() {
@@ -33,8 +34,9 @@ golden() {
   [ -s "$file" ] || { "$cache/venv/bin/python" tools/golden.py logits "$file.new" && mv "$file.new" "$file"; }
 }
 
+# prepare [TARGET…]
 prepare() {
   tools/setup
-  step "build" "see the first error above; a full disk and less than 2 GB of memory are the usual causes" build
+  step "build" "see the first error above; a full disk and less than 2 GB of memory are the usual causes" build "$@"
   step "model" "needs PyPI once (93 MB); see docs/start.md for working offline" tools/get-model
 }

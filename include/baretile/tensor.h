@@ -54,6 +54,7 @@ class Tensor {
   static Tensor arange(Runtime& runtime, double first, double end, double step = 1, DType dtype = DType::int32);
   static Tensor linspace(Runtime& runtime, double first, double last, i64 count, DType dtype = DType::fp32);
   static Tensor eye(Runtime& runtime, i64 rows, i64 cols, DType dtype = DType::fp32);
+  static Tensor tri(Runtime& runtime, i64 rows, i64 cols, i64 diagonal = 0, DType dtype = DType::fp32);  // 1 up to it
   // Shape and dtype without a value: a graph of these can be compiled and shown, not run.
   static Tensor placeholder(Shape shape, DType dtype = DType::fp32);
 

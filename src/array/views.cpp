@@ -37,6 +37,10 @@ Tensor Tensor::eye(Runtime& runtime, i64 rows, i64 cols, DType dtype) {
   return equal(iota(&runtime, rows).unsqueeze(1), iota(&runtime, cols)).cast(dtype);
 }
 
+Tensor Tensor::tri(Runtime& runtime, i64 rows, i64 cols, i64 diagonal, DType dtype) {
+  return tril(ones(runtime, {rows, cols}, dtype), diagonal);
+}
+
 std::vector<Tensor> Tensor::split(i64 axis, const std::vector<i64>& extents) const {
   std::vector<Tensor> parts;
   i64 first = 0;

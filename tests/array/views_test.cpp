@@ -126,6 +126,10 @@ TEST_P(Views, EyesOfEveryShape) {
     cases.add("eye", Tensor::eye(runtime(), 5, 5, dtype), five);
     EXPECT_EQ(cases.got.back().dtype(), dtype);
   }
+  for (const i64 diagonal : {-2, 0, 3}) {
+    const Array want = generate({33, 40}, [&](const Shape& i) { return i[1] - i[0] <= diagonal; });
+    cases.add("tri", Tensor::tri(runtime(), 33, 40, diagonal), want);
+  }
   cases.check();
 }
 

@@ -395,7 +395,7 @@ u32 from_environment(const char* name, u32 otherwise) {
 
 TEST_P(Properties, RandomProgramsComputeWhatTheyMean) {
   const u32 first = from_environment("BARETILE_SEED", 1),
-            count = from_environment("BARETILE_PROGRAMS", GetParam() == std::string("sim") ? 40 : 10);
+            count = from_environment("BARETILE_PROGRAMS", GetParam() == std::string("sim") ? 100 : 20);
   size_t steps_run = 0;
   for (u32 seed = first; seed < first + count; ++seed) {
     const Steps steps = random_steps(runtime(), seed);
