@@ -1,7 +1,6 @@
 #include "compiler/compiler.h"
 
 #include <algorithm>
-
 #include <set>
 
 #include "compiler/emit/emit.h"

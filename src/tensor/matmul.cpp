@@ -31,10 +31,18 @@ struct FixedPoint {
   Tensor exponent;
 };
 
-FixedPoint fixed_point(const Tensor& x, i64 axis, i64 bits, i64 count) {
+// Whether x is a tensor with its last two axes changed over, and no others.
+bool is_transposed(const Tensor& x) {
   const compiler::Node& node = x.expr()->node;
-  if (node.op == compiler::Op::permute && x.transpose().shape() == x.expr()->inputs[0]->node.shape &&
-      node.attrs[node.attrs.size() - 1] == i64(node.attrs.size()) - 2) {  // a transposed part is read as it lies
+  if (node.op != compiler::Op::permute || node.attrs.back() != i64(node.attrs.size()) - 2) return false;
+  for (size_t i = 0; i + 2 < node.attrs.size(); ++i) {
+    if (node.attrs[i] != i64(i)) return false;
+  }
+  return true;
+}
+
+FixedPoint fixed_point(const Tensor& x, i64 axis, i64 bits, i64 count) {
+  if (is_transposed(x)) {  // a transposed part is read as it lies
     FixedPoint base = fixed_point(Tensor(x.expr()->inputs[0]), -3 - axis, bits, count);
     for (Tensor& part : base.parts) part = part.transpose();
     base.exponent = base.exponent.transpose();

@@ -148,6 +148,16 @@ TEST_P(Matmul, FullPrecisionIsThatOfFp32) {
   }
 }
 
+TEST_P(Matmul, FullPrecisionOfPermutedBatches) {
+  const Array x = eighths({2, 2, 3, 40}, 1), y = eighths({2, 2, 40, 33}, 2);
+  const auto turned = [](const Array& a) {
+    const Shape& s = a.shape;
+    return generate({s[1], s[0], s[3], s[2]}, [&](const Shape& i) { return a.at({i[1], i[0], i[3], i[2]}); });
+  };
+  const Tensor left = upload(turned(x)).permute({1, 0, 3, 2}), right = upload(turned(y)).permute({1, 0, 3, 2});
+  expect("product", matmul(left, right, Precision::full), product(x, y, {2, 2, 3, 33}));
+}
+
 TEST_P(Matmul, ZeroTimesAnythingStaysZeroAndARowDoesNotDisturbAnother) {
   Array x = eighths({33, 64}, 1);
   const Array y = eighths({64, 40}, 2);

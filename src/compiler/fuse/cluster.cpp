@@ -40,10 +40,11 @@ class Clusterer {
     a_.clusters.push_back(std::move(cluster));
     if (a_.clusters.back().left >= 0) return;
     for (u32 other : clusters_read(node)) {
-      const Cluster before = a_.clusters[other];
       const std::optional<Reason> reason = keeps_apart(u32(a_.cluster_of[node]), other, node);
-      for (u32 member : before.members) {
-        if (reason) a_.apart[{node, member}] = *reason;
+      if (!reason) continue;
+      for (u32 input : n.inputs) {
+        const u32 base = a_.sources[input].base;
+        if (a_.cluster_of[base] == i32(other)) a_.apart[{node, base}] = *reason;
       }
     }
   }
