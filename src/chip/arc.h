@@ -1,5 +1,7 @@
 // The ARC tile: telemetry tables and the message queue of its firmware.
 #pragma once
+#include <map>
+
 #include "chip/window.h"
 
 namespace baretile {

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "baretile/error.h"
 #include "baretile/isa/pcie.h"

@@ -1,6 +1,7 @@
 #include "compiler/build/cache.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <openssl/evp.h>
 #include <sys/file.h>
 #include <sys/stat.h>

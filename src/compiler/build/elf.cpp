@@ -1,6 +1,7 @@
 #include "compiler/build/elf.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <cstring>
 
