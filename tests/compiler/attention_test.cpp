@@ -4,7 +4,7 @@
 #include "compiler/emit/emit.h"
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 using nn::scaled_dot_product_attention;
@@ -71,4 +71,4 @@ TEST(AttentionKernel, HoldsOnlySoManyColumnsOfValues) {
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

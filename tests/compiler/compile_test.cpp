@@ -3,7 +3,7 @@
 
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 // Seven values and seven more made of them, all needed to the end: more than registers and Dst hold.
@@ -34,4 +34,4 @@ TEST(Compile, AKernelThatDstCannotHoldIsCutAndNoOther) {
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

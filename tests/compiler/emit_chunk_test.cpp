@@ -5,14 +5,14 @@
 namespace baretile::compiler {
 namespace {
 
-using Kind = ChunkValue::Kind;
+using ValueKind = ChunkValue::Kind;
 
 ChunkValue slot(u32 row, bool reusable = false) {
-  return {.kind = Kind::slot, .place = {row, 0}, .reusable = reusable, .op = {}, .inputs = {}};
+  return {.kind = ValueKind::slot, .place = {row, 0}, .reusable = reusable, .op = {}, .inputs = {}};
 }
-ChunkValue constant(float value) { return {.kind = Kind::constant, .constant = value, .op = {}, .inputs = {}}; }
+ChunkValue constant(float value) { return {.kind = ValueKind::constant, .constant = value, .op = {}, .inputs = {}}; }
 ChunkValue op(const std::string& name, std::vector<u32> inputs) {
-  return {.kind = Kind::op, .op = name, .inputs = std::move(inputs)};
+  return {.kind = ValueKind::op, .op = name, .inputs = std::move(inputs)};
 }
 
 // Prints a program over 64-row slots; new slots begin at row 256.

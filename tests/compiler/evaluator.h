@@ -13,7 +13,7 @@
 #include "compiler/reference.h"
 #include "tensor/format.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 
 using Values = std::vector<double>;
 
@@ -388,4 +388,4 @@ class Evaluator {
   std::map<std::tuple<u32, i64, i64>, Tile> reduced_;
 };
 
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

@@ -1,6 +1,6 @@
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 size_t kernels(const Result& r) { return r.schedule.launches.size(); }
@@ -166,4 +166,4 @@ TEST(Fuse, ConstantsViewsAndInputsCanBeOutputs) {
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

@@ -2,7 +2,7 @@
 #include "compiler/graph/shape.h"
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 Graph graph_of(std::vector<Tensor> tensors) { return capture(tensors).graph; }
@@ -86,4 +86,4 @@ TEST(Shape, Broadcasting) {
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

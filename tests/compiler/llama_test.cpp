@@ -2,7 +2,7 @@
 
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 struct Config {
@@ -117,4 +117,4 @@ TEST(Llama, EveryTokenHasTheSameGraphSoThatItsProgramIsFound) {
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

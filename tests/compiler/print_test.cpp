@@ -1,7 +1,7 @@
 // The stages of small graphs, word for word.
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 TEST(Print, ReluOfMatmulActsInDstBeforeItIsPacked) {
@@ -110,4 +110,4 @@ kernel copy_40x6
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

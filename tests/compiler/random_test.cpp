@@ -2,7 +2,7 @@
 // another 300.
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 class Generator {
@@ -124,4 +124,4 @@ TEST(Random, GraphsComputeWhatTheyMean) {
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

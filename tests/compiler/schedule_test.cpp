@@ -1,6 +1,6 @@
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 TEST(Schedule, EqualKernelsAreOneAndTemporariesShareTheArena) {
@@ -43,4 +43,4 @@ TEST(Schedule, ExternalsKeepTheirNumbersAndOutputsFollow) {
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

@@ -7,7 +7,7 @@
 #include "compiler/print.h"
 #include "tensor/expr.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 
 // Values for the externals of a graph: multiples of 1/8 in [-2, 2], exact in bf16; `index_limit` bounds int32 ones.
 inline std::vector<Values> random_externals(const Graph& graph, u32 seed, i64 index_limit) {
@@ -79,4 +79,4 @@ inline Result checked(std::vector<Tensor> tensors, double tolerance = 1e-5, i64 
 
 inline Tensor input(Shape shape, DType dtype = DType::fp32) { return Tensor::placeholder(std::move(shape), dtype); }
 
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

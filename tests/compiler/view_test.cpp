@@ -1,7 +1,7 @@
 #include "compiler/fuse/page_map.h"
 #include "compiler/support.h"
 
-namespace baretile::compiler::testing {
+namespace baretile::compiler::test {
 namespace {
 
 // Element of the base that a view's element is, digit by digit.
@@ -168,4 +168,4 @@ TEST(PageMap, AContractionNeedsZerosBehindItsLastColumn) {
 }
 
 }  // namespace
-}  // namespace baretile::compiler::testing
+}  // namespace baretile::compiler::test

@@ -8,7 +8,7 @@
 namespace baretile::diff {
 namespace {
 
-std::vector<NocCase> cases(u32 count) {
+std::vector<NocCase> noc_cases(u32 count) {
   noc::Generator generator(u32(GTEST_FLAG_GET(random_seed)) + 1);
   std::vector<NocCase> made(count);
   for (NocCase& c : made) c = generator.make();
@@ -19,7 +19,7 @@ std::vector<NocCase> cases(u32 count) {
 TEST(DiffNoc, RandomRequestsEndAlike) {
   const char* ttsim = std::getenv("TTSIM");
   if (!ttsim) GTEST_SKIP() << "TTSIM names no libttsim.so";
-  const std::vector<NocCase> all = cases(1000);
+  const std::vector<NocCase> all = noc_cases(1000);
   const auto work = [&](Simulator& sim) { return run_noc(sim, all); };
   const std::vector<u32> theirs = run_in_child(ttsim, work), ours = run_in_child(in_tree_simulator(), work);
   ASSERT_EQ(theirs.size(), 2 * all.size());
@@ -34,7 +34,7 @@ TEST(DiffNoc, RandomRequestsEndAlike) {
 TEST(DiffNoc, DISABLED_RecordsVectors) {
   const char* ttsim = std::getenv("TTSIM");
   ASSERT_TRUE(ttsim) << "TTSIM names no libttsim.so";
-  const std::vector<NocCase> all = cases(300);
+  const std::vector<NocCase> all = noc_cases(300);
   const std::vector<u32> theirs = run_in_child(ttsim, [&](Simulator& sim) { return run_noc(sim, all); });
   std::vector<u32> file = {u32(all.size())};
   for (size_t k = 0; k < all.size(); ++k) {

@@ -8,7 +8,7 @@
 namespace baretile::diff {
 namespace {
 
-std::vector<Rv32Case> cases(u32 count) {
+std::vector<Rv32Case> rv32_cases(u32 count) {
   rv32::Generator generator(u32(GTEST_FLAG_GET(random_seed)) + 1);
   std::vector<Rv32Case> made(count);
   for (Rv32Case& c : made) c = generator.make();
@@ -20,7 +20,7 @@ TEST(DiffRv32, RandomProgramsEndAlike) {
   const char* ttsim = std::getenv("TTSIM");
   if (!ttsim) GTEST_SKIP() << "TTSIM names no libttsim.so";
   constexpr u32 kCases = 2000;
-  const std::vector<Rv32Case> all = cases(kCases);
+  const std::vector<Rv32Case> all = rv32_cases(kCases);
   const auto work = [&](Simulator& sim) { return run_rv32(sim, all); };
   const std::vector<u32> theirs = run_in_child(ttsim, work), ours = run_in_child(in_tree_simulator(), work);
   ASSERT_EQ(theirs.size(), kCases * kRv32ResultWords);
@@ -37,7 +37,7 @@ TEST(DiffRv32, RandomProgramsEndAlike) {
 TEST(DiffRv32, DISABLED_RecordsVectors) {
   const char* ttsim = std::getenv("TTSIM");
   ASSERT_TRUE(ttsim) << "TTSIM names no libttsim.so";
-  const std::vector<Rv32Case> all = cases(400);
+  const std::vector<Rv32Case> all = rv32_cases(400);
   const std::vector<u32> theirs = run_in_child(ttsim, [&](Simulator& sim) { return run_rv32(sim, all); });
   std::vector<u32> file = {u32(all.size())};
   for (size_t k = 0; k < all.size(); ++k) {

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string complaint(const std::string& bytes) {
+std::string complaint_about_array(const std::string& bytes) {
   try {
     read_npy(std::as_bytes(std::span(bytes)), "x.npy");
   } catch (const UsageError& error) {
@@ -46,8 +46,8 @@ TEST(Npy, WritesTheHeadersThatNumPyWrites) {
 }
 
 TEST(Npy, RefusesWhatItDoesNotKnow) {
-  const auto of = [](const std::string& dictionary) { return complaint(npy(dictionary, "00000000")); };
-  EXPECT_THAT(complaint("not an array"), HasSubstr("does not begin as NumPy's arrays do"));
+  const auto of = [](const std::string& dictionary) { return complaint_about_array(npy(dictionary, "00000000")); };
+  EXPECT_THAT(complaint_about_array("not an array"), HasSubstr("does not begin as NumPy's arrays do"));
   EXPECT_THAT(of("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }"), HasSubstr("big-endian"));
   EXPECT_THAT(of("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }"), HasSubstr("records"));
   EXPECT_THAT(of("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"), HasSubstr("'|O'"));
@@ -72,20 +72,20 @@ TEST(Npy, RefusesWhatItDoesNotKnow) {
 TEST(Npy, RefusesHeadersThatAreTooLong) {
   std::string bytes = kFortran;
   bytes[8] = bytes[9] = char(0xFF);
-  EXPECT_THAT(complaint(bytes), HasSubstr("the header claims 65535 bytes of 142"));
+  EXPECT_THAT(complaint_about_array(bytes), HasSubstr("the header claims 65535 bytes of 142"));
   bytes[6] = 2, bytes[10] = bytes[11] = char(0xFF);
-  EXPECT_THAT(complaint(bytes), HasSubstr("the header claims 4294967295 bytes"));
+  EXPECT_THAT(complaint_about_array(bytes), HasSubstr("the header claims 4294967295 bytes"));
   bytes[6] = 4;
-  EXPECT_THAT(complaint(bytes), HasSubstr("version 4.0"));
+  EXPECT_THAT(complaint_about_array(bytes), HasSubstr("version 4.0"));
 }
 
 TEST(Npy, RefusesAFileCutAnywhereAndSurvivesAnyByte) {
-  for (size_t size = 0; size < kFortran.size(); ++size) ASSERT_NE(complaint(kFortran.substr(0, size)), "no error");
+  for (size_t size = 0; size < kFortran.size(); ++size) ASSERT_NE(complaint_about_array(kFortran.substr(0, size)), "no error");
   for (size_t at = 0; at < kFortran.size(); ++at) {
     for (int byte = 0; byte < 256; ++byte) {
       std::string bytes = kFortran;
       bytes[at] = char(byte);
-      ASSERT_NE(complaint(bytes), "names no file") << at << " " << byte;
+      ASSERT_NE(complaint_about_array(bytes), "names no file") << at << " " << byte;
     }
   }
 }

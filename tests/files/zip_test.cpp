@@ -18,7 +18,7 @@ std::string contents(const std::string& archive, size_t entry) {
 }
 
 // What is said of an archive when all of it is read.
-std::string complaint_about(const std::string& archive) {
+std::string complaint_about_archive(const std::string& archive) {
   const TempFile file(archive);
   try {
     const ZipReader reader(file.path());
@@ -60,7 +60,7 @@ TEST(Zip, ReadsWhatItWrites) {
 TEST(Zip, ACommentMayFollow) {
   std::string archive = kArchive + "PK\5\6 is no directory";
   archive[kArchive.size() - 2] = char(archive.size() - kArchive.size());
-  EXPECT_EQ(complaint_about(archive), "no error");
+  EXPECT_EQ(complaint_about_archive(archive), "no error");
 }
 
 TEST(Zip, SaysWhatIsNotDone) {
@@ -68,7 +68,7 @@ TEST(Zip, SaysWhatIsNotDone) {
   const auto changed = [&](size_t at, std::initializer_list<int> bytes) {
     std::string archive = kCompressed;
     for (const int byte : bytes) archive[at++] = char(byte);
-    return complaint_about(archive);
+    return complaint_about_archive(archive);
   };
   EXPECT_THAT(changed(end + 8, {255, 255, 255, 255}), HasSubstr("zip64"));
   EXPECT_THAT(changed(end + 16, {255, 255, 255, 255}), HasSubstr("zip64"));
@@ -82,13 +82,13 @@ TEST(Zip, SaysWhatIsNotDone) {
   EXPECT_THAT(changed(central + 24, {255, 255, 255, 127}), HasSubstr("claims 2147483647 bytes made of 80"));
   EXPECT_THAT(changed(central + 24, {145}), HasSubstr("does not inflate to 145 bytes"));
   EXPECT_THAT(changed(central + 16, {0}), HasSubstr("another checksum"));
-  EXPECT_THAT(complaint_about("no archive at all, and longer than 22 bytes"), HasSubstr("it has no directory"));
+  EXPECT_THAT(complaint_about_archive("no archive at all, and longer than 22 bytes"), HasSubstr("it has no directory"));
 }
 
 TEST(Zip, RefusesAnArchiveCutAnywhere) {
   for (const std::string& whole : {kArchive, kCompressed})
     for (size_t size = 0; size < whole.size(); ++size)
-      ASSERT_THAT(complaint_about(whole.substr(0, size)), testing::EndsWith("write it again")) << size;
+      ASSERT_THAT(complaint_about_archive(whole.substr(0, size)), testing::EndsWith("write it again")) << size;
 }
 
 // Any byte changed: an error, or something that does not count (a time, a version); never other contents.
@@ -97,7 +97,7 @@ TEST(Zip, NoChangedByteChangesAnEntry) {
     for (const int change : {0x01, 0x80, 0xFF}) {
       std::string archive = kCompressed;
       archive[at] = char(archive[at] ^ change);
-      const std::string complaint = complaint_about(archive);
+      const std::string complaint = complaint_about_archive(archive);
       ASSERT_NE(complaint, "names no file") << at;
       if (complaint == "no error") {
         ASSERT_EQ(contents(archive, 0), kArray) << at;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace tensor_test;
 
-constexpr i64 kTokens = 33, kVocabulary = 11, kWidth = 32, kHeads = 2, kHidden = 32;
+constexpr i64 kTokens = 33, kVocabulary = 11, kWidth = 32, kHeads = 2, kInner = 32;
 
 class Transformer : public OnDevice {
  protected:
@@ -19,9 +19,9 @@ class Transformer : public OnDevice {
                                                  {3 * kWidth, kWidth},
                                                  {kWidth, kWidth},
                                                  {kWidth},
-                                                 {kHidden, kWidth},
-                                                 {kHidden, kWidth},
-                                                 {kWidth, kHidden}})
+                                                 {kInner, kWidth},
+                                                 {kInner, kWidth},
+                                                 {kWidth, kInner}})
       values.push_back(numbers.eighths(shape, shape.size() == 1 ? 1 : 0.5));
   }
 

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const DeviceInfo kInfo{DeviceKind::sysfs, "sysfs", MachineStandIn::kCard, "card through sysfs"};
+const DeviceInfo kCardInfo{DeviceKind::sysfs, "sysfs", MachineStandIn::kCard, "card through sysfs"};
 
 u32 word_of(const std::string& path, u64 offset) {
   std::ifstream file(path, std::ios::binary);
@@ -34,7 +34,7 @@ TEST(Sysfs, OpeningEnablesMemoryAndBusMasteringAndKeepsOtherBits) {
   const MachineStandIn machine;
   machine.add_card();
   const pci::Sys sys = machine.sys();
-  const auto device = pci::open_sysfs(sys, kInfo);
+  const auto device = pci::open_sysfs(sys, kCardInfo);
   EXPECT_EQ(word_of(machine.root + machine.card("config"), 4), 0x00100007u);
   EXPECT_EQ(device->config_read(0), 0xB1401E52u);
 }
@@ -44,7 +44,7 @@ TEST(Sysfs, BarsAreAsLongAsTheirFiles) {
     const MachineStandIn machine;
     machine.add_card(bytes);
     const pci::Sys sys = machine.sys();
-    const auto device = pci::open_sysfs(sys, kInfo);
+    const auto device = pci::open_sysfs(sys, kCardInfo);
     EXPECT_EQ(device->bar_bytes(0), 512u << 20);
     EXPECT_EQ(device->bar_bytes(4), bytes);
     std::byte b;
@@ -56,7 +56,7 @@ TEST(Sysfs, WritesLandInTheResourceFiles) {
   const MachineStandIn machine;
   machine.add_card();
   const pci::Sys sys = machine.sys();
-  const auto device = pci::open_sysfs(sys, kInfo);
+  const auto device = pci::open_sysfs(sys, kCardInfo);
   const u32 value = 0xC0FFEE;
   device->write(0, 0x1FC00000, std::as_bytes(std::span(&value, 1)));
   device->write(4, (31ull << 30) + 3, std::as_bytes(std::span(&value, 1)));
@@ -69,7 +69,7 @@ TEST(Sysfs, AShortBar0IsAnError) {
   machine.add_card();
   machine.file_of(machine.card("resource0"), 1 << 20);
   const pci::Sys sys = machine.sys();
-  EXPECT_THROW(pci::open_sysfs(sys, kInfo), SystemError);
+  EXPECT_THROW(pci::open_sysfs(sys, kCardInfo), SystemError);
 }
 
 TEST(Sysfs, ACardThatAKernelDriverHoldsIsLeftAlone) {
@@ -77,7 +77,7 @@ TEST(Sysfs, ACardThatAKernelDriverHoldsIsLeftAlone) {
   machine.add_card();
   machine.write(machine.card("driver/module/initstate"), "live\n");
   const pci::Sys sys = machine.sys();
-  EXPECT_THROW(pci::open_sysfs(sys, kInfo), SystemError);
+  EXPECT_THROW(pci::open_sysfs(sys, kCardInfo), SystemError);
   EXPECT_EQ(word_of(machine.root + machine.card("config"), 4), 0x00100001u);
 }
 
@@ -86,7 +86,7 @@ TEST(Sysfs, BehindAnIommuHostMemoryNeedsTheDriver) {
   machine.add_card();
   machine.write(machine.card("iommu_group/type"), "DMA-FQ\n");
   const pci::Sys sys = machine.sys();
-  const auto device = pci::open_sysfs(sys, kInfo);
+  const auto device = pci::open_sysfs(sys, kCardInfo);
   EXPECT_THROW(device->dma(4096), Unsupported);
 }
 

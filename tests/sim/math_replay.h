@@ -10,6 +10,8 @@
 
 namespace baretile::sim {
 
+inline constexpr Operands kNone;
+
 inline u32 fnv1a(const std::vector<u8>& bytes) {
   u32 hash = 2166136261u;
   for (u8 byte : bytes) hash = (hash ^ byte) * 16777619u;

@@ -7,7 +7,6 @@
 namespace baretile::sim {
 namespace {
 
-constexpr Operands kNone;
 constexpr u32 kInfinity = 0x7F800000, kNan = 0x7FC00000, kSign = 0x80000000;
 
 template <class Insn>

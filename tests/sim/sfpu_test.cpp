@@ -6,8 +6,6 @@
 namespace baretile::sim {
 namespace {
 
-constexpr Operands kNone;
-
 TEST(Sfpu, ProgramsLeaveWhatTtsimLeft) { replay(diff::sfpu_case, "sfpu.bin"); }
 
 struct SfpuTest : testing::Test {

@@ -6,9 +6,9 @@
 namespace baretile::tensor_test {
 namespace {
 
-double plus(double a, double b) { return a + b; }
+double plus_of(double a, double b) { return a + b; }
 double times(double a, double b) { return a * b; }
-double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double larger_or_nan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 
 using Call = Tensor (*)(const Tensor&);
@@ -99,7 +99,7 @@ TEST_P(AccuracyOf, Composites) {
 }
 
 Array mean_of(const Array& x) {
-  return map(fold(x, -1, 0, plus), [&](double v) { return v / double(x.shape.back()); });
+  return map(fold(x, -1, 0, plus_of), [&](double v) { return v / double(x.shape.back()); });
 }
 // Of the last axis: f of all its values in an order, and what the bound is relative to.
 template <class F>
@@ -132,7 +132,7 @@ TEST_P(AccuracyOf, Reductions) {
     x.values[n] = float(std::ldexp(row % 3 ? x.values[n] : std::fabs(x.values[n]), int(row % 11) - 5));
   }
   const Array nothing = map(rows(x, sum_of), [](double) { return 0.0; });
-  const auto sizes = [](const Array& v) { return fold(map(v, size_of), -1, 0, plus); };
+  const auto sizes = [](const Array& v) { return fold(map(v, size_of), -1, 0, plus_of); };
   const auto average = [sizes](const Array& v) { return map(sizes(v), [](double s) { return s / 500; }); };
   const auto variance = [](const Array& v) {
     return mean_of(
@@ -146,10 +146,10 @@ TEST_P(AccuracyOf, Reductions) {
       return top + std::log(total);
     });
   };
-  const auto top = [](const Array& v) { return fold(v, -1, -kInf, larger); };
+  const auto top = [](const Array& v) { return fold(v, -1, -kInf, larger_or_nan); };
   measure(section,
           {{"sum", [](const Tensor& t) { return sum(t, -1, true); }, 8, "the sum of magnitudes",
-            [=](const Array& v) { return std::pair(fold(v, -1, 0, plus), sizes(v)); }},
+            [=](const Array& v) { return std::pair(fold(v, -1, 0, plus_of), sizes(v)); }},
            {"max", [](const Tensor& t) { return max(t, -1, true); }, 0, "",
             [=](const Array& v) { return std::pair(top(v), nothing); }},
            {"min", [](const Tensor& t) { return min(t, -1, true); }, 0, "",
@@ -159,7 +159,7 @@ TEST_P(AccuracyOf, Reductions) {
            {"var", [](const Tensor& t) { return var(t, -1, true); }, 32, "",
             [=](const Array& v) { return std::pair(variance(v), nothing); }},
            {"logsumexp", [](const Tensor& t) { return logsumexp(t, -1, true); }, 8, "the largest magnitude",
-            [=](const Array& v) { return std::pair(log_of_sum(v), fold(map(v, size_of), -1, 0, larger)); }},
+            [=](const Array& v) { return std::pair(log_of_sum(v), fold(map(v, size_of), -1, 0, larger_or_nan)); }},
            {"softmax", [](const Tensor& t) { return softmax(t); }, 32, "1 + max - x times the result",
             [=](const Array& v) {
               const Array want = combined(v, log_of_sum(v), [](double a, double b) { return std::exp(a - b); });
@@ -168,7 +168,7 @@ TEST_P(AccuracyOf, Reductions) {
             }},
            {"log_softmax", [](const Tensor& t) { return nn::log_softmax(t); }, 8, "the largest magnitude",
             [=](const Array& v) {
-              const Array most = fold(map(v, size_of), -1, 0, larger);
+              const Array most = fold(map(v, size_of), -1, 0, larger_or_nan);
               return std::pair(combined(v, log_of_sum(v), [](double a, double b) { return a - b; }),
                                generate(v.shape, [&](const Shape& i) { return most.at(i); }));
             }},
@@ -267,8 +267,8 @@ TEST_P(AccuracyOf, Products) {
       const Array x = stored(random_array({count, kInner}, 1), mode.left),
                   y = stored(random_array({kInner, kCols}, 2), mode.right);
       const Tensor result = matmul(upload(x, mode.left), upload(y, mode.right), mode.precision);
-      const Array want = product(x, y, {count, kCols}), in_row = fold(map(x, size_of), -1, 0, larger),
-                  in_column = fold(map(y, size_of), 0, 0, larger);
+      const Array want = product(x, y, {count, kCols}), in_row = fold(map(x, size_of), -1, 0, larger_or_nan),
+                  in_column = fold(map(y, size_of), 0, 0, larger_or_nan);
       const std::vector<double> got = values_of(result);
       dtype = result.dtype();
       size_t n = 0;

@@ -46,9 +46,9 @@ Array folded(const Array& x, std::vector<bool> axes, bool keepdims, DType dtype,
   return out;
 }
 
-u64 plus(u64 a, u64 b) { return a + b; }
+u64 wrapping_plus(u64 a, u64 b) { return a + b; }
 u64 times(u64 a, u64 b) { return u32(a * b); }
-u64 larger(u64 a, u64 b) { return u64(std::max(i64(a), i64(b))); }
+u64 larger_integer(u64 a, u64 b) { return u64(std::max(i64(a), i64(b))); }
 u64 smaller(u64 a, u64 b) { return u64(std::min(i64(a), i64(b))); }
 
 TEST_P(Integers, ReductionsOverOneSeveralAndAllAxes) {
@@ -74,13 +74,13 @@ TEST_P(Integers, ReductionsOverOneSeveralAndAllAxes) {
           EXPECT_EQ(cases.got.back().dtype(), out) << name;
         };
         const DType extreme = dtype == kBoolean ? kBoolean : dtype;
-        add("sum", sum, counted, 0, plus);
+        add("sum", sum, counted, 0, wrapping_plus);
         add("prod", prod, counted, 1, times);
-        add("max", max, extreme, u64(INT64_MIN), larger);
+        add("max", max, extreme, u64(INT64_MIN), larger_integer);
         add("min", min, extreme, INT64_MAX, smaller);
       }
       const std::vector<bool> every(shape.size(), true);
-      cases.add("sum of all", sum(input), folded(x, every, false, counted, 0, plus));
+      cases.add("sum of all", sum(input), folded(x, every, false, counted, 0, wrapping_plus));
       cases.check();
     }
   }

@@ -20,6 +20,9 @@ using compiler::ReduceAxis;
 using compiler::Step;
 using compiler::StepKind;
 
+inline constexpr DType fp32 = DType::fp32, bf16 = DType::bf16;
+inline constexpr Tiling tile = Tiling::tile, row = Tiling::row, split = Tiling::split;
+
 // [batch, rows, cols] of values, and how it is stored.
 struct Matrix {
   u32 batch = 1, rows = 1, cols = 1;

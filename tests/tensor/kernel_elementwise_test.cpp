@@ -3,9 +3,6 @@
 namespace baretile::kernel_test {
 namespace {
 
-constexpr DType fp32 = DType::fp32, bf16 = DType::bf16;
-constexpr Tiling tile = Tiling::tile, row = Tiling::row, split = Tiling::split;
-
 class ElementwiseKernel : public KernelTest {};
 ON_EACH_SIMULATOR(ElementwiseKernel);
 

@@ -3,9 +3,6 @@
 namespace baretile::kernel_test {
 namespace {
 
-constexpr DType fp32 = DType::fp32, bf16 = DType::bf16;
-constexpr Tiling tile = Tiling::tile, row = Tiling::row, split = Tiling::split;
-
 // The matrix unit aligns products to 11 bits in groups of eight; fidelity phases 2 and 3 add the low bits of the left
 // operand.
 constexpr double kFourPhases = 3e-4, kTwoPhases = 8e-3, kTf32 = 2e-3, kSplit = 6e-4;

@@ -4,8 +4,6 @@ namespace baretile::kernel_test {
 namespace {
 
 using compiler::MoveKernel;
-constexpr DType fp32 = DType::fp32, bf16 = DType::bf16;
-constexpr Tiling tile = Tiling::tile, row = Tiling::row;
 
 class MoveKernelTest : public OnSimulator {
  protected:
