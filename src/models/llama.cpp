@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "baretile/error.h"
+#include "baretile/nn.h"
 #include "baretile/runtime.h"
 
 namespace baretile {
@@ -99,11 +100,8 @@ Tensor Llama::attention(Layer& layer, const Tensor& x, const Step& step) const {
   const Tensor turned = rope(projected.reshape({step.rows, heads + 2 * kv, dim}).permute({1, 0, 2}), step.cos, step.sin);
   layer.cache.assign_rows(step.positions, turned.slice(0, heads, heads + 2 * kv));
   const Tensor seen = layer.cache.slice(1, 0, step.span);
-  const Tensor keys = seen.slice(0, 0, kv).reshape({kv, 1, step.span, dim}), values = seen.slice(0, kv, 2 * kv).reshape({kv, 1, step.span, dim});
-
-  const Tensor queries = turned.slice(0, 0, heads).reshape({kv, group, step.rows, dim});
-  const Tensor scores = matmul(queries, keys.transpose()) * (1 / std::sqrt(float(dim))) + step.mask;
-  const Tensor mixed = matmul(softmax(scores), values);
+  const auto heads_of = [&](const Tensor& x, i64 first, i64 each) { return x.slice(0, first, first + kv * each).reshape({kv, each, x.size(1), dim}); };
+  const Tensor mixed = nn::scaled_dot_product_attention(heads_of(turned, 0, group), heads_of(seen, 0, 1), heads_of(seen, kv, 1), {.mask = step.mask});
   return mixed.reshape({heads, step.rows, dim}).permute({1, 0, 2}).reshape({step.rows, heads * dim});
 }
 
