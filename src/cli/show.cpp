@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "compiler/compiler.h"
 #include "compiler/emit/emit.h"
-#include "compiler/print.h"
+#include "explain/print.h"
 #include "tensor/expr.h"
 
 namespace baretile::cli {

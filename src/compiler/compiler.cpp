@@ -4,7 +4,6 @@
 #include <set>
 
 #include "compiler/emit/emit.h"
-#include "compiler/print.h"
 
 namespace baretile::compiler {
 
@@ -70,7 +69,7 @@ namespace {
 // none to take away.
 bool narrow(const FusionPlan& plan, const KernelSpec& spec, SlotLimits& limits) {
   for (const PlannedKernel& kernel : plan.kernels) {
-    if (to_string(kernel.spec) != to_string(spec)) continue;
+    if (kernel.spec != spec) continue;
     size_t most = kernel.nodes.empty() ? kFewestSlots : kMaxSlots;
     for (u32 node : kernel.nodes) most = std::min(most, limits.try_emplace(node, kMaxSlots).first->second);
     if (most == kFewestSlots) return false;

@@ -1,4 +1,4 @@
-// The compiler: one visible list of stages, each a function from value to printable value (print.h).
+// The compiler: one visible list of stages, each a function from value to printable value (explain/print.h).
 //   Graph -fuse-> FusionPlan -schedule-> Schedule -emit-> sources -build-> images -pack-> Program
 #pragma once
 #include "compiler/build/build.h"

@@ -2,6 +2,7 @@
 // A compute kernel runs over a domain of output tiles (batch, row, col); each output tile is an expression (Step DAG) evaluated on the SFPU
 // over Dst, whose leaves are loads, constants and matmul contractions, with reductions along one axis in between.
 #pragma once
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Access {
   u32 buffer = 0;  // the kernel's own numbering, see KernelSpec::buffers
   PageMap map;
   Broadcast broadcast = Broadcast::none;
+  bool operator==(const Access&) const = default;
 };
 
 // Out[i, j] = Σ_k left[i, k] · right[k, j], accumulated in 32-bit Dst.
@@ -38,6 +40,7 @@ struct Contraction {
   bool right_transposed = false;  // stored [N, K]: pages are found through the map, values are transposed inside the page while unpacking
   u32 k_tiles = 1;
   u32 phases = 4;                // fidelity phases; of bfp4 on the right only the even ones
+  bool operator==(const Contraction&) const = default;
 };
 
 enum class StepKind : u8 { load, constant, contraction, op, reduce };
@@ -50,11 +53,16 @@ struct Step {
   Contraction contraction;
   double value = 0;           // constant, reduce
   bool integer = false;       // `value` is a 32-bit word rather than fp32
+  bool operator==(const Step& s) const {  // by bits: 0 and -0 are two constants, one NaN is one
+    return std::bit_cast<u64>(value) == std::bit_cast<u64>(s.value) && kind == s.kind && op == s.op && inputs == s.inputs &&
+           access == s.access && contraction == s.contraction && integer == s.integer;
+  }
 };
 
 struct Output {
   u32 step = 0;
   Access access;              // buffer's dtype and tiling say how it is packed
+  bool operator==(const Output&) const = default;
 };
 
 enum class ReduceAxis : u8 { none, cols, rows };  // cols: over j, one result a row; rows: over i, one result a column
@@ -66,6 +74,7 @@ struct ComputeKernel {
   ReduceAxis reduce = ReduceAxis::none;         // of every reduce step in the kernel
   std::vector<Step> steps;
   std::vector<Output> outputs;                  // an output of a reduce step (or of steps that depend on reduces and constants only) has one page along the axis
+  bool operator==(const ComputeKernel&) const = default;
 };
 
 // Moves that no unit of the coprocessor does: by rows or by elements, on the data-movement cores.
@@ -82,6 +91,7 @@ struct MoveKernel {
   std::vector<i64> src_strides, dst_strides;    // copy: in elements of the row-major logical tensors
   i64 src_offset = 0, dst_offset = 0;
   bool clear = false;                           // copy: all of dst outside of the box becomes zero, padding too; else it keeps its values
+  bool operator==(const MoveKernel&) const = default;
 };
 
 // out[b, i] = softmax over j of (scale * query[b, i] · key[b, j] + mask[b, i, j]) value[b, j], see kernels/attention.h. Pages of queries and of the
@@ -94,6 +104,7 @@ struct AttentionKernel {
   double scale = 1;
   bool causal = false;                          // the last query sees the last key, each other one key less than the next
   bool masked = false;                          // by a boolean mask, which says what is seen, or another, which is added
+  bool operator==(const AttentionKernel&) const = default;
 };
 
 // What a kernel must know of each buffer it touches; the addresses are launch arguments, so that equal kernels are one image.
@@ -101,6 +112,7 @@ struct KernelBuffer {
   DType dtype = DType::fp32;
   Tiling tiling = Tiling::tile;
   std::vector<i64> shape;
+  bool operator==(const KernelBuffer&) const = default;
 };
 
 enum class KernelKind : u8 { compute, move, attention };
@@ -112,6 +124,7 @@ struct KernelSpec {
   ComputeKernel compute;
   MoveKernel move;
   AttentionKernel attention;
+  bool operator==(const KernelSpec&) const = default;
 };
 
 struct Schedule {

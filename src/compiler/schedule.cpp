@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <queue>
-#include <unordered_map>
 
 #include "baretile/error.h"
-#include "compiler/print.h"
 
 namespace baretile::compiler {
 
@@ -135,12 +133,11 @@ Schedule schedule(const FusionPlan& plan) {
     }
     return u32(buffer_of[root]);
   };
-  std::unordered_map<std::string, u32> kernels;
   for (u32 k : launch_order(plan)) {
     const PlannedKernel& kernel = plan.kernels[k];
-    auto [found, fresh] = kernels.try_emplace(to_string(kernel.spec), u32(out.kernels.size()));
-    if (fresh) out.kernels.push_back(kernel.spec);
-    Schedule::Item item{found->second, {}, kernel.spec.name};
+    const size_t number = size_t(std::find(out.kernels.begin(), out.kernels.end(), kernel.spec) - out.kernels.begin());
+    if (number == out.kernels.size()) out.kernels.push_back(kernel.spec);
+    Schedule::Item item{u32(number), {}, kernel.spec.name};
     for (u32 value : kernel.values) item.buffers.push_back(buffer(value));
     out.launches.push_back(std::move(item));
   }

@@ -12,6 +12,17 @@ TEST(Schedule, EqualKernelsAreOneAndTemporariesShareTheArena) {
   EXPECT_EQ(r.schedule.arena_bytes, 2u * 4 * 4096);  // four pages are one run in one bank; two values alive
 }
 
+TEST(Schedule, ConstantsOfOneKernelAreEqualBitByBit) {
+  const auto constant = [](double value) {
+    Step step;
+    step.kind = StepKind::constant;
+    step.value = value;
+    return step;
+  };
+  EXPECT_NE(constant(0.0), constant(-0.0));
+  EXPECT_EQ(constant(std::nan("")), constant(std::nan("")));
+}
+
 TEST(Schedule, NoTwoLivingTemporariesOverlap) {
   for (u32 seed : {1u, 2u, 3u}) {
     std::mt19937 random(seed);

@@ -4,7 +4,7 @@
 
 #include "baretile/tensor.h"
 #include "compiler/evaluator.h"
-#include "compiler/print.h"
+#include "explain/print.h"
 #include "tensor/expr.h"
 
 namespace baretile::compiler::test {

@@ -1,8 +1,8 @@
-// Every stage as text: for `baretile show`, for golden tests, and as the identity of a kernel.
+// Every stage of the compiler as text: for `baretile show` and for golden tests.
 #pragma once
 #include <string>
 
-#include "compiler/fuse/fuse.h"
+#include "compiler/schedule.h"
 
 namespace baretile::compiler {
 

@@ -1,11 +1,9 @@
-#include "compiler/print.h"
+#include "explain/print.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <iterator>
-
-#include "compiler/schedule.h"
 
 namespace baretile::compiler {
 
