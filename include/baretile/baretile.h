@@ -4,6 +4,7 @@
 #include "baretile/chip.h"
 #include "baretile/device.h"
 #include "baretile/error.h"
+#include "baretile/explain.h"
 #include "baretile/files.h"
 #include "baretile/jit.h"
 #include "baretile/nn.h"

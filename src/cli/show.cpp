@@ -7,6 +7,7 @@
 
 #include "baretile/autograd.h"
 #include "baretile/error.h"
+#include "baretile/explain.h"
 #include "baretile/nn.h"
 #include "baretile/tensor.h"
 #include "cli/command.h"
@@ -111,21 +112,13 @@ int run(Arguments& arguments) {
   };
   if (stage == "all") fmt::print("{}\n", example->expression);
 
-  const compiler::Graph graph = capture(example->make()).graph;
+  const Tensors tensors = example->make();
+  const compiler::Graph graph = capture(tensors).graph;
   title("graph");
   if (asked("graph")) fmt::print("{}", compiler::to_string(graph));
-  const compiler::FusionPlan plan = compiler::fuse(graph);
   title("kernels, and why each of their results goes to memory");
-  if (asked("kernels")) {
-    const auto computes = [](const compiler::Node& node) {
-      const compiler::Family family = compiler::info(node.op).family;
-      return family != compiler::Family::external && family != compiler::Family::constant &&
-             family != compiler::Family::view;
-    };
-    fmt::print("{}{} operations became {} kernels\n", compiler::to_string(plan),
-               std::count_if(graph.nodes.begin(), graph.nodes.end(), computes), plan.kernels.size());
-  }
-  const compiler::Schedule schedule = compiler::schedule(plan);
+  if (asked("kernels")) fmt::print("{}", explain(tensors));
+  const compiler::Schedule schedule = compiler::schedule(compiler::fuse(graph));
   title("schedule: kernels, buffers, launches");
   if (asked("schedule")) fmt::print("{}", compiler::to_string(schedule));
   if (!asked("source") && !asked("program")) return 0;
