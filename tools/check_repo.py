@@ -2,7 +2,8 @@
 """Repository rules that a compiler does not check: include directions, line budgets, file sizes, links in pages, fences in device poll loops.
 
     tools/check_repo.py            checks, prints every violation, exit code 1 if there is one
-    tools/check_repo.py --sizes    also prints the code lines of each folder beside its budget (docs/map.md tells what each folder is for)
+    tools/check_repo.py --sizes    also prints the code lines of each folder beside its budget
+    tools/check_repo.py --map      first writes the table of docs/map.md from LAYERS; what a folder is for stays as it is there
 """
 import re
 import sys
@@ -32,11 +33,12 @@ LAYERS = {
     "src/models": (2200, {"public", "files", "models"}),
     "src/cli": (800, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
     "src/sim": (11500, {"bits", "isa", "sim"}),
-    "tools": (800, set()),
+    "tools": (1300, set()),
     "bench": (400, {"public", "isa", "compiler", "chip", "models", "bench"}),
 }
 CORE = ["include/baretile", "src/pci", "src/chip", "src/noc", "src/firmware", "src/runtime", "src/compiler", "src/tensor", "kernels"]
 CORE_CEILING = 10000
+ORDER = ["bits", "isa", "public", *[f.removeprefix("src/") for f in LAYERS if not f.startswith("include")]]  # of names in docs/map.md
 MAX_FILE_LINES = 500
 FREESTANDING = ["include/baretile/bits.h", "include/baretile/abi.h", *[f"include/baretile/isa/{n}.h" for n in ("isa", "mmio", "noc", "grid")]]
 
@@ -112,12 +114,40 @@ def check_sizes(show):
             error(path, count, f"{count} lines; a file stays readable in one sitting up to {MAX_FILE_LINES}")
 
 
+def map_table(text):
+    """The table of docs/map.md as LAYERS has it, with the purposes that `text`, the page, gives. A new folder gets an empty purpose, which is an error."""
+    purposes = dict(re.findall(r"^\| `([\w/]+)/` \| (.*?) \|", text, flags=re.M))
+    rows = ["| Folder | Purpose | May include | Lines |", "|---|---|---|---|"]
+    for folder, (budget, allowed) in LAYERS.items():
+        own = folder.removeprefix("src/").replace("include/baretile/isa", "isa").replace("include/baretile", "public")
+        others = ", ".join(n for n in ORDER if n in allowed - {own}) or "nothing"
+        rows.append(f"| `{folder}/` | {purposes.get(folder, '')} | {others} | {budget:,} |")
+        if not purposes.get(folder):
+            error(ROOT / "docs/map.md", 0, f"`{folder}/` has no purpose in the table; run tools/check_repo.py --map and write it there")
+    return "\n".join(rows) + "\n"
+
+
+def check_map(write):
+    page = ROOT / "docs/map.md"
+    text = page.read_text()
+    table = re.search(r"^\| Folder (?:.*\n)(?:\|.*\n)*", text, flags=re.M)
+    wanted = map_table(text)
+    if write:
+        page.write_text(text.replace(table[0], wanted))
+    elif table[0] != wanted:
+        error(page, text.count("\n", 0, table.start()) + 1, "the table is not what LAYERS says; run tools/check_repo.py --map")
+
+
 def check_links():
+    """Links and pictures of pages lead to files, and paths of this repository in `code` to something that is there."""
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for n, line in enumerate(path.read_text().splitlines(), 1):
             for target in re.findall(r"\]\(([^)#\s]+)", line):
                 if "://" not in target and not (path.parent / target).exists():
                     error(path, n, f"link to {target}, which is not there")
+            for target in re.findall(r"`((?:bench|cmake|docs|include|kernels|ramps|src|tests|tools)/[\w./*-]*)", line):
+                if not any(ROOT.glob(target.rstrip("/."))):
+                    error(path, n, f"`{target}` is not there")
 
 
 def check_poll_loops():
@@ -135,6 +165,7 @@ def check_poll_loops():
 def main():
     check_includes()
     check_sizes("--sizes" in sys.argv)
+    check_map("--map" in sys.argv)
     check_links()
     check_poll_loops()
     for e in errors:
