@@ -95,18 +95,17 @@ def run(command, environment):
 
 
 def matches(shown, printed):
-    """Whether `printed` is what the page shows; … stands for any text."""
-    pattern = "\n".join(shown).rstrip()
-    parts = [re.escape(p) for p in re.split(r"^…$\n?|…", pattern, flags=re.M)]
-    wild = re.findall(r"^…$\n?|…", pattern, flags=re.M)
-    regex = parts[0]
-    for w, part in zip(wild, parts[1:]):
-        regex += ("(?:.*\n)*?.*" if w.startswith("…\n") or w == "…" and pattern == "…" else ".*") + part
-    return re.fullmatch(regex, printed.rstrip()) is not None
+    """Whether `printed`, a list of lines, is what the page shows: … stands for any text, alone on a line for any lines."""
+    if not shown:
+        return not printed
+    if shown[0] == "…":
+        return any(matches(shown[1:], printed[n:]) for n in range(len(printed) + 1))
+    line = ".*".join(re.escape(part) for part in shown[0].split("…"))
+    return bool(printed) and re.fullmatch(line, printed[0]) is not None and matches(shown[1:], printed[1:])
 
 
 def compare(block, shown, printed, what):
-    if not matches(shown, printed):
+    if not matches(shown, printed.rstrip().splitlines()):
         block.failures.append(f"{what} printed\n{printed.rstrip()}\nand the page shows\n" + "\n".join(shown))
 
 
@@ -127,8 +126,9 @@ class Runner:
         self.command(block, "\n".join(block.text))
 
     def console(self, block):
-        """Runs each command; with --update, block.text becomes what was printed."""
+        """Runs each command; with --update, block.text becomes what was printed, if it is all shown."""
         groups, new = [], []
+        update = self.options.update and not any("…" in line for line in block.text)
         for line in block.text:
             if line.startswith("$ "):
                 groups.append((line[2:], []))
@@ -138,9 +138,10 @@ class Runner:
                 groups[-1][1].append(line)
         for text, shown in groups:
             printed = self.command(block, text)
-            compare(block, shown, printed, f"'{text}'")
+            if not update:
+                compare(block, shown, printed, f"'{text}'")
             new += [f"$ {text}", *printed.rstrip().splitlines()]
-        if self.options.update and not any("…" in line for line in block.text):
+        if update:
             block.text = new
 
     def build_snippets(self, blocks):
@@ -173,10 +174,10 @@ class Runner:
             prints = [m[1] for line in block.text if (m := re.search(r"// prints (.*)$", line))]
             if prints:
                 compare(block, prints, out, "it")
-            if block.shown:
+            if block.shown and self.options.update:
+                block.shown.text = out.rstrip().splitlines()
+            elif block.shown:
                 compare(block, block.shown.text, out, "it")
-                if self.options.update:
-                    block.shown.text = out.rstrip().splitlines()
 
 
 def rewrite(pages):
