@@ -40,7 +40,7 @@ def main():
     for device in ["sim"] + (["ttsim"] if os.environ.get("TTSIM") else []):
         cache = tempfile.mkdtemp(prefix="baretile-bench-")
         env = dict(os.environ, BARETILE_DEVICE=device, BARETILE_CACHE_DIR=cache)
-        commands = [("hello", [f"{folder}/baretile", "hello"]), ("ramps/1_tensors", [f"{folder}/../ramps/1_tensors"])]
+        commands = [("hello", [f"{folder}/baretile", "hello"]), ("relu(x @ w)", [f"{folder}/bench_relu"])]
         if model:
             commands.append(("generate -n 2", [f"{folder}/baretile", "generate", model, "Hi", "--raw", "-n", "2"]))
         for name, command in commands:

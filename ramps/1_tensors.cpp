@@ -70,8 +70,8 @@ void laziness(Runtime& rt) {
 // could not stay inside.
 void fusion(Runtime& rt) {
   step("3. Fusion");
-  Tensor x = Tensor::full(rt, {64, 64}, 0.5), w = Tensor::full(rt, {64, 64}, 0.25), v = Tensor::ones(rt, {64, 64});
-  realize({x, w, v});  // these are expressions too, and would count below
+  const auto square = [&](float value) { return Tensor::from_host(rt, std::vector<float>(64 * 64, value), {64, 64}); };
+  Tensor x = square(0.5f), w = square(0.25f), v = square(1);
 
   Tensor one = relu(matmul(x, w) + 1) * 3;  // arithmetic on the product while it is in the tile's registers
   std::cout << explain(one);
@@ -137,7 +137,8 @@ void formats(Runtime& rt) {
 
   // The matrix unit multiplies few bits at a time, and a product says how many it shall take in all. 1 + 2^-12 has 13
   // significant bits.
-  const Tensor x = Tensor::full(rt, {32, 32}, 1 + 0x1p-12), ones = Tensor::ones(rt, {32, 32});
+  const Tensor x = Tensor::from_host(rt, std::vector<float>(32 * 32, 1 + 0x1p-12f), {32, 32});
+  const Tensor ones = Tensor::from_host(rt, std::vector<float>(32 * 32, 1), {32, 32});
   const double exact = 32 * (1 + 0x1p-12);
   const auto error = [&](Precision p) { return std::abs(matmul(x, ones, p).to_host()[0] / exact - 1); };
   const double standard = error(Precision::standard), full = error(Precision::full);

@@ -9,7 +9,8 @@
 namespace baretile {
 
 // A line a kernel, named by its operations and the extents it runs over, a line a value that it leaves, and a count.
-// Tensors that have a value already take no part. UsageError for an empty tensor.
+// Tensors that have a value already take no part. A kernel that turns out to need more of a tile's registers than there
+// are is cut further when it is compiled, which is not shown. UsageError for an empty tensor.
 std::string explain(std::span<const Tensor> tensors);
 inline std::string explain(const Tensor& tensor) { return explain(std::span(&tensor, 1)); }
 

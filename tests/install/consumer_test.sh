@@ -15,5 +15,5 @@ fi
 flags=$(sed -n 's/^BARETILE_SANITIZE:STRING=\(..*\)$/-fsanitize=\1/p' "$build/CMakeCache.txt")
 cmake -S "$work/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" >/dev/null
 cmake --build "$work/build" >/dev/null
-got=$("$work/build/consumer")
+got=$(BARETILE_DEVICE=sim "$work/build/consumer")
 [ "$got" = "[[2, 0], [6, 12]]" ] || { echo "consumer printed: $got" >&2; exit 1; }
