@@ -3,6 +3,7 @@
 // program return 1.
 #include <baretile/baretile.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -23,7 +24,7 @@ void check(bool good, const char* what) {
 
 bool equals(const Tensor& x, const std::vector<float>& expected) { return x.to_host() == expected; }
 
-// Runs `body` and returns how many programs were started on the chip for it.
+// Runs `body` and returns how many kernels the chip ran for it.
 u64 launches(Runtime& rt, const std::function<void()>& body) {
   const u64 before = rt.stats().launches;
   body();
@@ -181,7 +182,6 @@ void jit(Runtime& rt) {
     loss = train({x, y})[0].to_host()[0];
     if (i % 20 == 0) std::printf("step %2d: loss %.5f\n", i, loss);
   }
-  std::fflush(stdout);
   std::cout << "after 60 steps and " << train.traces() << " trace: w = " << w << ", b = " << b << '\n';
   check(train.traces() == 1 && loss < 1e-3, "the line is found");
   check(std::abs(w.to_host()[0] - 2) < 0.05 && std::abs(b.to_host()[0] - 1) < 0.1, "its slope and offset");
