@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/print.h"
+#include "explain/print.h"
 #include "tensor/expr.h"
 
 namespace baretile {
