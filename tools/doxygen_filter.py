@@ -11,11 +11,14 @@ OPERANDS = {"UNARY": "const Tensor& x", "BINARY": "const Tensor& x, const Tensor
             "REDUCE": "const Tensor& x, const std::vector<i64>& axes, bool keepdims = false"}
 
 
-def operations(ops):
-    for kind, name, doc in re.findall(r'^(\w+)\((\w+),\s*"([^"]*)"', ops.read_text(), flags=re.M):
-        if kind in OPERANDS:
-            yield f"/// {escaped(doc)}"
-            yield f"Tensor {name}({OPERANDS[kind]});"
+def operations(ops, about):
+    """A declaration for each row, in a group with what the header says before the macro of such rows."""
+    for text, kinds in about.items():
+        yield from ["/// @name Rows of ops.def", *comment(text, "///"), "/// @{"]
+        for kind, name, doc in re.findall(r'^(\w+)\((\w+),\s*"([^"]*)"', ops.read_text(), flags=re.M):
+            if kind in kinds:
+                yield from [f"/// {escaped(doc)}", f"Tensor {name}({OPERANDS[kind]});"]
+        yield "/// @}"
 
 
 def escaped(text):
@@ -38,7 +41,7 @@ def comment(lines, mark):
 
 def main():
     path = Path(sys.argv[1])
-    lines, n, first = path.read_text().splitlines(), 0, True
+    lines, n, first, about, before = path.read_text().splitlines(), 0, True, {}, ()
     while n < len(lines):
         line = lines[n]
         if re.match(r"\s*//", line):
@@ -50,12 +53,15 @@ def main():
                 print("\n".join(["/// @file", *comment(text, "///")]))
             elif end < len(lines) and not re.match(r"\s*(#|$)", lines[end]):  # else it is about no declaration
                 print("\n".join(comment(text, "///")))
-            n, first = end, False
+            n, first, before = end, False, tuple(text)
             continue
         first = False
+        macro = re.match(r"#define (\w+)\(", line)
+        if macro and macro[1] in OPERANDS:
+            about.setdefault(before, []).append(macro[1])
         trailing = re.match(r"(.*\S)\s+// (.*)$", line)
         if line.startswith('#include "baretile/ops.def"'):
-            print("\n".join(operations(path.parent / "ops.def")))
+            print("\n".join(operations(path.parent / "ops.def", about)))
         elif trailing and not line.lstrip().startswith("#"):
             column, text = line.index("// ", len(trailing[1])), [trailing[2]]
             while n + 1 < len(lines) and lines[n + 1].startswith(" " * column + "// "):

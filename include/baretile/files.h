@@ -9,7 +9,7 @@
 
 namespace baretile {
 
-using NamedTensors = std::map<std::string, Tensor>;
+using NamedTensors = std::map<std::string, Tensor>;  // by their names in the file
 
 // Arrays of float32, int32, uint32 and bool, and float16, which becomes fp32. Any array is converted to a dtype that is
 // asked for by name; other types, as float64 and int64, need that. Numbers that an integer dtype cannot hold are

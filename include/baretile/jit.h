@@ -26,7 +26,7 @@ class Jit {
   // gets its new value where it lies if nothing else holds the old one and the program is done with it.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs);
 
-  size_t traces() const;
+  size_t traces() const;  // made so far
 
  private:
   struct Trace;

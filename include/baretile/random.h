@@ -8,7 +8,7 @@
 
 namespace baretile::random {
 
-Tensor key(Runtime& runtime, u64 seed);
+Tensor key(Runtime& runtime, u64 seed);                       // uint32 [2], as jax.random.PRNGKey(seed)
 std::vector<Tensor> split(const Tensor& key, i64 count = 2);  // keys for independent uses
 
 Tensor bits(const Tensor& key, const Shape& shape);  // uint32

@@ -27,11 +27,11 @@ struct RuntimeOptions {
 };
 
 struct RuntimeStats {
-  u64 runs = 0, launches = 0;
-  u64 kernels_loaded = 0;
-  u64 bytes_written = 0, bytes_read = 0;  // by write_pages and read_pages
-  u64 host_accesses = 0;                  // to the device, all of them
-  double transfer_seconds = 0, run_seconds = 0;
+  u64 runs = 0, launches = 0;                    // programs, and kernels that were run
+  u64 kernels_loaded = 0;                        // images written to the tiles
+  u64 bytes_written = 0, bytes_read = 0;         // by write_pages and read_pages
+  u64 host_accesses = 0;                         // to the device, all of them
+  double transfer_seconds = 0, run_seconds = 0;  // by the clock, inside the calls
 };
 
 // Pages of DRAM, as BufferDesc lays them out; returned when destroyed.
@@ -64,7 +64,7 @@ struct OutOfMemory : Error {
 
 class Runtime {
  public:
-  // `device` as open_device() takes it.
+  // `device` as open_device() takes it. Boots all tiles; DeviceError when one does not answer.
   explicit Runtime(const std::string& device = {}, const RuntimeOptions& options = {});
   explicit Runtime(std::unique_ptr<Device> device, const RuntimeOptions& options = {});
   ~Runtime();  // holds all cores in reset
@@ -72,11 +72,11 @@ class Runtime {
   Runtime& operator=(Runtime&&) = delete;
 
   const DeviceInfo& device() const;
-  u32 workers() const;  // tiles that compute: all but the dispatch tile
-  u32 dram_banks() const;
+  u32 workers() const;     // tiles that compute: all but the dispatch tile
+  u32 dram_banks() const;  // 7 or 8
   u64 free_bytes() const;  // of DRAM, over all banks
 
-  DeviceBuffer allocate(u32 page_bytes, u64 pages);
+  DeviceBuffer allocate(u32 page_bytes, u64 pages);  // OutOfMemory when no bank has the room
   void write_pages(const DeviceBuffer& buffer, u64 first_page, std::span<const std::byte> data);  // whole pages
   void read_pages(const DeviceBuffer& buffer, u64 first_page, std::span<std::byte> out);
 
