@@ -12,8 +12,8 @@ Without pages: README.md, CONTRIBUTING.md and docs/*.md. What a block of a page 
     ```text     nothing
 
 A comment line before a block, as <!-- needs: network, minutes --> or <!-- given: int x = 1; -->, says what it needs, or gives code that stands before a
-fragment. Needs: ttsim (TTSIM is set), weights (tools/get-model has been run), program:NAME (in PATH); all others only with --with. A block whose needs
-are not met is not run, and the report says so. In commands build/release means DIR. --update writes what was printed into console blocks and the text
+fragment. Needs: ttsim (TTSIM is set), weights (tools/get-model has been run), program:NAME (in PATH); card, minutes, network and root only with --with.
+A block whose needs are not met is not run, and the report says so. In commands build/release means DIR. --update writes what was printed into console blocks and the text
 blocks behind snippets. Exit code: 0, 1 if a block failed, 77 if the device is not there.
 """
 import argparse
@@ -29,6 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300  # for one block
 MODEL = "baretile/models/smollm2-135m-instruct.gguf"
+NEEDS = {"card", "minutes", "network", "root", "ttsim", "weights"}
 HEADERS = ["baretile/baretile.h", "cmath", "cstdio", "fstream", "iostream", "random"]
 
 
@@ -64,8 +65,12 @@ def blocks_of(page):
                 sys.exit(f"{page}:{n}: a block of '{language}'; use sh, console, cpp or text")
         elif m := re.fullmatch(r"<!-- needs: (.*) -->", line):
             needs |= set(m[1].split(", "))
+            if unknown := {need for need in needs if need not in NEEDS and not need.startswith("program:")}:
+                sys.exit(f"{page}:{n}: nobody knows what '{unknown.pop()}' is; use {', '.join(sorted(NEEDS))} or program:NAME")
         elif m := re.fullmatch(r"<!-- given: (.*) -->", line):
             given.append(m[1])
+        elif line.startswith("<!--"):
+            sys.exit(f"{page}:{n}: a comment that is neither 'needs: …' nor 'given: …'")
         elif line:
             previous, needs, given = None, set(), []
     if start is not None:
@@ -111,7 +116,7 @@ def compare(block, shown, printed, what):
 
 class Runner:
     def __init__(self, options, folder):
-        self.options, self.folder, self.program = options, folder, None
+        self.options, self.folder = options, folder
         self.environment = dict(os.environ, BARETILE_DEVICE=options.device)
 
     def command(self, block, text):
