@@ -9,12 +9,13 @@ Without pages: README.md, CONTRIBUTING.md and docs/*.md. What a block of a page 
     ```console  lines that begin with "$ " are commands, the others what they print; "…" stands for any text, alone on a line for any lines
     ```cpp      a program if it has a main, else what stands in a function; "using namespace baretile" and, unless it makes one, a Runtime rt are there.
                 What it prints is compared with the rest of each line after "// prints ", or with a ```text block that follows at once
-    ```text     nothing
+    others      nothing
 
 A comment line before a block, as <!-- needs: network, minutes --> or <!-- given: int x = 1; -->, says what it needs, or gives code that stands before a
 fragment. Needs: ttsim (TTSIM is set), weights (tools/get-model has been run), program:NAME (in PATH); card, minutes, network and root only with --with.
-A block whose needs are not met is not run, and the report says so. In commands build/release means DIR. --update writes what was printed into console blocks and the text
-blocks behind snippets. Exit code: 0, 1 if a block failed, 77 if the device is not there.
+A block whose needs are not met is not run, and the report says so; what changes the machine must have needs. <!-- tested by: FILE --> leaves a whole page
+to another test. In commands build/release means DIR. --update writes what was printed into the page where that shows something else.
+Exit code: 0, 1 if a block failed, 77 if the device is not there.
 """
 import argparse
 import os
@@ -29,6 +30,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300  # for one block
 MODEL = "baretile/models/smollm2-135m-instruct.gguf"
+CHANGES_THE_MACHINE = r"\b(sudo|apt-get|cpack|pip install|cmake --(preset|install)|tools/(demo|setup|test)\b)"
 NEEDS = {"card", "minutes", "network", "root", "ttsim", "weights"}
 HEADERS = ["baretile/baretile.h", "cmath", "cstdio", "fstream", "iostream", "random"]
 
@@ -57,20 +59,26 @@ def blocks_of(page):
                 block = Block(page, start + 1, language, lines[start:n - 1], needs, given)
                 if language == "text" and previous and previous.language == "cpp":
                     previous.shown = block
+                if language in {"sh", "console"} and not needs and re.search(CHANGES_THE_MACHINE, "\n".join(block.text)):
+                    sys.exit(f"{block.name()}: it changes the machine; put <!-- needs: … --> before it")
                 found.append(block)
                 needs, given, start, previous = set(), [], None, block
         elif line.startswith("```"):
             start, language = n, line[3:]
-            if language not in {"sh", "console", "cpp", "text"}:
-                sys.exit(f"{page}:{n}: a block of '{language}'; use sh, console, cpp or text")
+            if not language:
+                sys.exit(f"{page}:{n}: a block without a language; use sh, console, cpp, or text")
         elif m := re.fullmatch(r"<!-- needs: (.*) -->", line):
             needs |= set(m[1].split(", "))
             if unknown := {need for need in needs if need not in NEEDS and not need.startswith("program:")}:
                 sys.exit(f"{page}:{n}: nobody knows what '{unknown.pop()}' is; use {', '.join(sorted(NEEDS))} or program:NAME")
         elif m := re.fullmatch(r"<!-- given: (.*) -->", line):
             given.append(m[1])
+        elif m := re.fullmatch(r"<!-- tested by: (.*) -->", line):
+            if not (ROOT / m[1]).exists():
+                sys.exit(f"{page}:{n}: {m[1]} is not there")
+            return []
         elif line.startswith("<!--"):
-            sys.exit(f"{page}:{n}: a comment that is neither 'needs: …' nor 'given: …'")
+            sys.exit(f"{page}:{n}: a comment that is neither 'needs: …', 'given: …' nor 'tested by: …'")
         elif line:
             previous, needs, given = None, set(), []
     if start is not None:
@@ -109,11 +117,6 @@ def matches(shown, printed):
     return bool(printed) and re.fullmatch(line, printed[0]) is not None and matches(shown[1:], printed[1:])
 
 
-def compare(block, shown, printed, what):
-    if not matches(shown, printed.rstrip().splitlines()):
-        block.failures.append(f"{what} printed\n{printed.rstrip()}\nand the page shows\n" + "\n".join(shown))
-
-
 class Runner:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -127,13 +130,21 @@ class Runner:
             block.failures.append(f"'{text}' ended with {code}:\n{out}{err}")
         return out.replace(build, "build/release")
 
+    def compare(self, block, shown, printed, what):
+        """A failure of the block if it shows something else than what was printed. What it shall show: the latter, then, with --update."""
+        lines = printed.rstrip().splitlines()
+        if matches(shown, lines):
+            return shown
+        if self.options.update:
+            return lines
+        block.failures.append(f"{what} printed\n{printed.rstrip()}\nand the page shows\n" + "\n".join(shown))
+        return shown
+
     def sh(self, block):
         self.command(block, "\n".join(block.text))
 
     def console(self, block):
-        """Runs each command; with --update, block.text becomes what was printed, if it is all shown."""
         groups, new = [], []
-        update = self.options.update and not any("…" in line for line in block.text)
         for line in block.text:
             if line.startswith("$ "):
                 groups.append((line[2:], []))
@@ -142,12 +153,8 @@ class Runner:
             else:
                 groups[-1][1].append(line)
         for text, shown in groups:
-            printed = self.command(block, text)
-            if not update:
-                compare(block, shown, printed, f"'{text}'")
-            new += [f"$ {text}", *printed.rstrip().splitlines()]
-        if update:
-            block.text = new
+            new += [f"$ {text}", *self.compare(block, shown, self.command(block, text), f"'{text}'")]
+        block.text = new
 
     def build_snippets(self, blocks):
         """All snippets as one program, which takes the number of the one to run."""
@@ -177,12 +184,10 @@ class Runner:
             if code != 0:
                 block.failures.append(f"it ended with {code}:\n{out}{err}")
             prints = [m[1] for line in block.text if (m := re.search(r"// prints (.*)$", line))]
-            if prints:
-                compare(block, prints, out, "it")
-            if block.shown and self.options.update:
-                block.shown.text = out.rstrip().splitlines()
-            elif block.shown:
-                compare(block, block.shown.text, out, "it")
+            if prints and not matches(prints, out.rstrip().splitlines()):
+                block.failures.append(f"it printed\n{out.rstrip()}\nand the page says that it prints\n" + "\n".join(prints))
+            if block.shown:
+                block.shown.text = self.compare(block, block.shown.text, out, "it")
 
 
 def rewrite(pages):
@@ -215,7 +220,7 @@ def main():
         return 77
     paths = options.pages or [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     pages = {path.resolve(): blocks_of(path.resolve()) for path in paths}
-    blocks = [b for page in pages.values() for b in page if b.language != "text"]
+    blocks = [b for page in pages.values() for b in page if b.language in {"sh", "console", "cpp"}]
     skipped = {id(b): m for b in blocks if (m := missing_needs(b, options.more.split(",")))}
     todo = [b for b in blocks if id(b) not in skipped]
     with tempfile.TemporaryDirectory() as folder:
