@@ -38,6 +38,9 @@ void tensors(Runtime& rt) {
   Tensor w = Tensor::of(rt, {{2, 0}, {0, 3}});
   std::cout << relu(matmul(x, w)) << '\n';  // relu(v) is v where it is positive, else 0
   check(equals(relu(matmul(x, w)), {2, 0, 6, 12}), "relu(x @ w)");
+  Tensor above_zero = Tensor::of(rt, {{1, 2}, {3, 4}});  // nothing here for relu to cut off
+  std::cout << relu(matmul(above_zero, w)) << '\n';
+  check(equals(relu(matmul(above_zero, w)), {2, 6, 6, 12}), "relu(x @ w) of positive numbers");
 
   // Shapes broadcast as NumPy's: an axis of 1 repeats, and missing axes stand in front. Reductions name an axis, -1 is
   // the last.
