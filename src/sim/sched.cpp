@@ -44,7 +44,7 @@ void Scheduler::advance(u64 clocks) {
     }
     now_ = limit_;
   }
-  now_ = end;
+  now_ = std::max(now_, end);
 }
 
 void Scheduler::run_quantum() {
@@ -65,6 +65,7 @@ void Scheduler::run_quantum() {
 void Scheduler::run_apart(size_t first) {
   const size_t end = queue_.size();
   first_apart_ = first;
+  limit_ = std::max(limit_, now_ + kQuantumApart);
   apart_ = true;
   pool_.run(u32(end - first));
   apart_ = false;

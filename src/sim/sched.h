@@ -4,7 +4,9 @@
 // Few tiles run one after the other, and what they do to each other happens at once. Many run apart, on several host
 // threads: a core whose next instruction acts on anything but its own tile and DRAM waits there until all tiles have
 // stopped, and then those instructions take turns, by clock, tile and core. Which of the two it is, and the order,
-// depend on the program only, and never on the number of threads.
+// depend on the program only, and never on the number of threads. Tiles that run apart have a longer quantum, also when
+// the host asks for fewer clocks: the host's caches hold few of them, and to fetch one costs as much as some hundred
+// clocks of it.
 //
 // DRAM is read and written directly all the while. Two tiles that use the same bytes, one of them writing, must be
 // ordered by a message from one to the other's L1 or registers. It is delivered while no tile runs, after the first
@@ -21,8 +23,8 @@ namespace baretile::sim {
 class Scheduler {
  public:
   explicit Scheduler(u32 threads);
-  void advance(u64 clocks);
-  u64 clock() const;  // of the running core, or of the host; while tiles run apart each has its own
+  void advance(u64 clocks);  // at least
+  u64 clock() const;         // of the running core, or of the host; while tiles run apart each has its own
   void activate(Tile& tile);
   bool apart() const { return apart_; }
   // Who runs, for messages; nullptr for the host.
@@ -30,8 +32,8 @@ class Scheduler {
   const Tile* current_tile() const { return current_tile_; }
 
  private:
-  static constexpr u64 kQuantum = 256;
-  static constexpr u32 kApart = 4;  // tiles from which on they run apart
+  static constexpr u64 kQuantum = 256, kQuantumApart = 4096;  // 1.6 and 1.35 times its bare MVMULs for a product of 512
+  static constexpr u32 kApart = 4;                            // tiles from which on they run apart
   void run_quantum();
   void run_apart(size_t first);
   void take_turns();

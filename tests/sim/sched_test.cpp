@@ -33,6 +33,28 @@ TEST(Scheduler, SleepingCoresCostNothing) {
   EXPECT_EQ(board.chip.scheduler().clock(), kManyClocks);
 }
 
+TEST(Scheduler, ALoopOfFencesSleeps) {  // where kernels end
+  Board board;
+  board.run_brisc({0x0FF0000F, jal(-4, 0)});
+  board.run(kManyClocks);
+  EXPECT_THAT(board.chip.describe(), HasSubstr("loops without reading"));
+}
+
+TEST(Scheduler, ManyTilesRunForALongQuantumAtOnce) {
+  Board board;
+  for (u32 k = 0; k < board.chip.tiles(); ++k) {
+    const NocXY at = board.chip.tile(k).translated();
+    board.load(isa::Core::brisc, {addi(5, 5, 1), jal(-4, 0)}, at.x, at.y);
+    board.release({isa::Core::brisc}, at.x, at.y);
+  }
+  for (u32 step = 1; step <= 2; ++step) {
+    board.run(1);
+    const u64 clock = board.chip.scheduler().clock();
+    EXPECT_GE(clock, 1000 * step);
+    for (u32 k = 0; k < board.chip.tiles(); ++k) EXPECT_EQ(board.chip.tile(k).core(0).x[5], clock / 2);
+  }
+}
+
 TEST(Scheduler, AHostWriteWakesAPollingCore) {
   Board board;
   board.run_brisc(wait_for_word());

@@ -97,7 +97,7 @@ std::vector<u32> listener() {
                {r_type(0, 0, 11, 11, 7), sw(11, 10, 0), jal(-24, 0)}});
 }
 
-void set_up(Board& board) {
+void set_up(Board& board, u32 requests = 60) {
   for (u32 k = 0; k < board.chip.tiles(); ++k) {
     Tile& tile = board.chip.tile(k);
     std::mt19937 random(k);
@@ -106,7 +106,8 @@ void set_up(Board& board) {
       std::memcpy(tile.l1() + kWindow + at, &word, 4);
     }
     std::vector<u32> list;
-    for (const diff::NocStep& step : Requests(board, k).make(60)) list.insert(list.end(), {step.address, step.value});
+    for (const diff::NocStep& step : Requests(board, k).make(requests))
+      list.insert(list.end(), {step.address, step.value});
     list.insert(list.end(), {0, 0});
     const NocXY at = tile.translated();
     board.write_code(diff::noc::kList, list, at.x, at.y);
@@ -180,7 +181,7 @@ TEST(Threads, StartWithTheFirstWorkForMany) {
 
 TEST(Threads, AForkedChildStartsItsOwn) {
   Board board({.tiles = 140, .banks = 8, .threads = 3});
-  set_up(board);
+  set_up(board, 240);  // more than the parent carries out before the fork
   board.run(1000);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

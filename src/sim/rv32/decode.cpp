@@ -62,7 +62,8 @@ bool spins(const u8* l1, u32 from, u32 to) {  // see kSpinSpan
     const u32 opcode = word & 0x7F;
     const bool store = opcode == 0x23 && extract(word, 15, 5) != kSp;
     if (store || opcode == 0x2F || opcode == 0x73 || (word & 3) != 3) return false;
-    reads |= opcode == 0x03 || opcode == 0x6F || opcode == 0x67;  // a load, or a call of a function that loads
+    // A load, a fence as between loads, or a call of a function that loads.
+    reads |= opcode == 0x03 || opcode == 0x0F || opcode == 0x6F || opcode == 0x67;
   }
   return reads;
 }

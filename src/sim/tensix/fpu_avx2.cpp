@@ -35,6 +35,9 @@ SIMD_INLINE void store_narrow(u16* p, V v) {
   const __m256i low = _mm256_and_si256(__m256i(v), _mm256_set1_epi32(0xFFFF));
   *reinterpret_cast<__m128i*>(p) = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
 }
+// Of kWidth / 8 rows the eight columns from p on.
+SIMD_INLINE V eights(const u32* p) { return V(_mm256_load_si256(reinterpret_cast<const __m256i*>(p))); }
+SIMD_INLINE u32 nonzero_lanes(V v) { return u32(_mm256_movemask_ps(_mm256_castsi256_ps(__m256i(v != 0)))); }
 
 }  // namespace
 }  // namespace baretile::sim

@@ -28,6 +28,12 @@ SIMD_INLINE V absolute(V v) { return V(_mm512_abs_epi32(__m512i(v))); }
 SIMD_INLINE V leading_zeros(V v) { return V(_mm512_lzcnt_epi32(__m512i(v))); }
 SIMD_INLINE V widen(const u16* p) { return V(_mm512_cvtepu16_epi32(*reinterpret_cast<const __m256i*>(p))); }
 SIMD_INLINE void store_narrow(u16* p, V v) { *reinterpret_cast<__m256i*>(p) = _mm512_cvtepi32_epi16(__m512i(v)); }
+// Of kWidth / 8 rows the eight columns from p on.
+SIMD_INLINE V eights(const u32* p) {
+  const auto* row = reinterpret_cast<const __m256i*>(p);
+  return V(_mm512_inserti64x4(_mm512_castsi256_si512(row[0]), row[kColumns / 8], 1));
+}
+SIMD_INLINE u32 nonzero_lanes(V v) { return _mm512_test_epi32_mask(__m512i(v), __m512i(v)); }
 
 }  // namespace
 }  // namespace baretile::sim

@@ -15,6 +15,10 @@ SIMD_INLINE T load(const void* p) {
   return *static_cast<const T __attribute__((may_alias))*>(p);
 }
 template <class T>
+SIMD_INLINE void store(void* p, T value) {
+  *static_cast<T __attribute__((may_alias))*>(p) = value;
+}
+template <class T>
 SIMD_INLINE T larger(T a, T b) {
   return a > b ? a : b;
 }
@@ -166,37 +170,58 @@ void start_slices(Slices& slices, const SrcBank& bank, u32 row, u32 rows, u32 st
   slices.ready |= (rows == 16 ? 3u : 1u) << row / 8;
 }
 
-SIMD void slice_a(SrcASlices& slices, const SrcBank& bank, u32 row, ref::Style style, bool odd_phase) {
-  start_slices(slices, bank, row, 16, style.word_a());
-  const i32 mask = style.half ? 0x1F : 0xFF, bias = (style.half ? 112 : 0) - (odd_phase ? 5 : 0);
-  const i32 shift = odd_phase ? 1 : 6, hidden = odd_phase ? 0 : 0x10, keep = odd_phase ? 0x1F : 0xF;
-  for (u32 k = 0; k < 8; k++)
-    for (u32 c = 0; c < kColumns; c++)
-      for (u32 group = 0; group < 2; group++) {
-        const i32 datum = i32(bank.rows[row + 8 * group + k][c] & style.mask_a), exponent = datum & mask,
-                  sign = -(datum >> 18);
-        const i32 magnitude = ((datum >> 8 & 0x3FF) >> shift & keep) | hidden;
-        slices.slice[row / 2 + k][c][group] = i16(2 * ((magnitude ^ sign) - sign));
-        slices.exponent[row / 2 + k][c][group] = i16(exponent ? exponent + bias : kAbsent16);
-      }
+// The part of a mantissa that a fidelity phase multiplies: which of its ten bits, where they go, and the bit above
+// them.
+struct Part {
+  i16 bits, left, right, hidden;
+};
+constexpr Part kHighOfA{0x3C0, 0, 5, 0x20}, kLowOfA{0x3E, 0, 0, 0};  // SrcA's doubled
+constexpr Part kHighOfB{0x3F0, 0, 4, 0x40}, kLowOfB{0xF, 3, 0, 0};
+
+// Twice kWidth datums as slices, those of `low` and `high` side by side in 16-bit halves.
+struct Cut {
+  H slice, exponent, field;  // the exponent as it adds up, and as it stands in the datum
+};
+template <Part part>
+SIMD_INLINE Cut cut(V low, V high, u32 mask, bool half, i16 bias) {
+  const i32 exponent_mask = half ? 0x1F : 0xFF;
+  const H field = H((low & exponent_mask) | (high & exponent_mask) << 16);
+  const H mantissa = H((low >> 8 & 0x7FF) | (high << 8 & 0x7FF0000)), sign = mantissa << 5 >> 15;  // bit 10
+  const H magnitude = ((mantissa & i16(mask >> 8 & u32(part.bits))) << part.left >> part.right) | part.hidden;
+  return {(magnitude ^ sign) - sign, field != 0 ? field + bias : H{} + kAbsent16, field};
 }
 
+template <Part part>
+SIMD void cut_a(SrcASlices& slices, const SrcBank& bank, u32 row, ref::Style style, i16 bias) {
+  for (u32 k = 0; k < 8; k++)
+    for (u32 c = 0; c < kColumns; c += kWidth) {
+      const Cut both = cut<part>(load<V>(bank.rows[row + k] + c), load<V>(bank.rows[row + 8 + k] + c), style.mask_a,
+                                 style.half, bias);
+      store(slices.slice[row / 2 + k][c], both.slice);
+      store(slices.exponent[row / 2 + k][c], both.exponent);
+    }
+}
+SIMD void slice_a(SrcASlices& slices, const SrcBank& bank, u32 row, ref::Style style, bool odd_phase) {
+  start_slices(slices, bank, row, 16, style.word_a());
+  const i16 bias = style.half ? 112 : 0;
+  odd_phase ? cut_a<kLowOfA>(slices, bank, row, style, i16(bias - 5)) : cut_a<kHighOfA>(slices, bank, row, style, bias);
+}
+
+template <Part part>
+SIMD void cut_b(SrcBSlices& slices, const SrcBank& bank, u32 row, ref::Style style, i16 bias) {
+  for (u32 r = row; r < row + 8; r += kWidth / 8) {
+    const Cut both = cut<part>(eights(bank.rows[r]), eights(bank.rows[r] + 8), style.mask_b, style.half, bias);
+    store(slices.slice[r], both.slice);
+    store(slices.exponent[r], both.exponent);
+    for (u32 lanes = nonzero_lanes(V(both.field)), k = r; lanes; lanes >>= 8, k++)
+      if (lanes & 0xFF) slices.live_rows |= u64{1} << k;
+  }
+}
 SIMD void slice_b(SrcBSlices& slices, const SrcBank& bank, u32 row, ref::Style style, bool high_phase) {
   start_slices(slices, bank, row, 8, style.word_b());
-  const i32 mask = style.half ? 0x1F : 0xFF, bias = (style.half ? 112 : 0) - 127 - (high_phase ? 7 : 0);
-  for (u32 r = row; r < row + 8; r++) {
-    i32 any = 0;
-    for (u32 k = 0; k < 8; k++)
-      for (u32 group = 0; group < 2; group++) {
-        const i32 datum = i32(bank.rows[r][8 * group + k] & style.mask_b), exponent = datum & mask,
-                  sign = -(datum >> 18), mantissa = datum >> 8 & 0x3FF;
-        const i32 magnitude = high_phase ? (mantissa & 0xF) << 3 : mantissa >> 4 | 0x40;
-        slices.slice[r][k][group] = i16((magnitude ^ sign) - sign);
-        slices.exponent[r][k][group] = i16(exponent ? exponent + bias : kAbsent16);
-        any |= exponent;
-      }
-    if (any) slices.live_rows |= u64{1} << r;
-  }
+  const i16 bias = (style.half ? 112 : 0) - 127;
+  high_phase ? cut_b<kLowOfB>(slices, bank, row, style, i16(bias - 7))
+             : cut_b<kHighOfB>(slices, bank, row, style, bias);
 }
 
 using enum DstKind;

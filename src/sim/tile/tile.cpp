@@ -81,6 +81,7 @@ void Tile::read(u64 address, void* out, u32 bytes) {
 
 void Tile::write(u64 address, const void* data, u32 bytes) {
   if (u8* target = memory(address, bytes)) {
+    for (u32 line = 0; line < bytes; line += 64) __builtin_prefetch(target + line, 1);  // mostly in no cache: at once
     std::memmove(target, data, bytes);
     l1_written(u32(address), bytes);
     return;
