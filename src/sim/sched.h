@@ -32,7 +32,7 @@ class Scheduler {
   const Tile* current_tile() const { return current_tile_; }
 
  private:
-  static constexpr u64 kQuantum = 256, kQuantumApart = 4096;  // 1.6 and 1.35 times its bare MVMULs for a product of 512
+  static constexpr u64 kQuantum = 256, kQuantumApart = 4096;  // 0.046 s and 0.040 s for a product of 512
   static constexpr u32 kApart = 4;                            // tiles from which on they run apart
   void run_quantum();
   void run_apart(size_t first);
