@@ -207,12 +207,27 @@ void read_datums(const Job& job, u32 first, u32 count, u32* out) {
 // SrcA takes bursts of rows, which must not be cut by a block of 16 rows (measured on ttsim).
 u32 burst_rows(const Job& job) { return job.bits == 32 ? 2 : job.bits == 16 || job.bits == 2 || job.tilize ? 4 : 8; }
 
+// Between arrays of 16 columns; in vectors of its own, as compilers move the plain loop word by word.
+void transpose_4x4(const u32* in, u32* out) {
+  using Row = u32 __attribute__((vector_size(16)));
+  Row row[4];
+  for (u32 r = 0; r < 4; r++) std::memcpy(&row[r], in + r * kColumns, sizeof(Row));
+  const Row left01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
+            left23 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
+            right01 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
+            right23 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  const Row columns[4] = {
+      __builtin_shufflevector(left01, left23, 0, 1, 4, 5), __builtin_shufflevector(left01, left23, 2, 3, 6, 7),
+      __builtin_shufflevector(right01, right23, 0, 1, 4, 5), __builtin_shufflevector(right01, right23, 2, 3, 6, 7)};
+  for (u32 c = 0; c < 4; c++) std::memcpy(out + c * kColumns, &columns[c], sizeof(Row));
+}
+
 // Datums in row-major order from `row` on, each 16 x 16 face transposed: whole faces at once, the rest one by one.
 void transpose(SrcBank& bank, u32 row, const u32* datums, u32 count) {
   u32 k = 0;
   for (; row % 16 == 0 && k + 256 <= count; k += 256)
-    for (u32 c = 0; c < 16; c++)
-      for (u32 r = 0; r < 16; r++) bank.rows[row + k / 16 + c][r] = datums[k + r * 16 + c];
+    for (u32 c = 0; c < 16; c += 4)
+      for (u32 r = 0; r < 16; r += 4) transpose_4x4(datums + k + r * 16 + c, &bank.rows[row + k / 16 + c][r]);
   for (; k < count; k++) bank.rows[((row + k / 16) & ~15u) | k % 16][(row + k / 16) & 15] = datums[k];
 }
 
