@@ -25,6 +25,6 @@ struct Command {
   int (*run)(Arguments& arguments);  // the exit code
 };
 
-extern const Command kChip, kHello, kShow, kGenerate;
+extern const Command kChip, kHello, kShow, kGenerate, kDisasm;
 
 }  // namespace baretile::cli

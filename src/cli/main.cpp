@@ -10,7 +10,7 @@
 namespace baretile::cli {
 namespace {
 
-const Command* const kCommands[] = {&kChip, &kHello, &kShow, &kGenerate};
+const Command* const kCommands[] = {&kChip, &kHello, &kShow, &kGenerate, &kDisasm};
 
 constexpr const char* kUsage = "Usage: baretile <command> [--device NAME] [arguments]\n\nCommands:\n";
 constexpr const char* kMore =
