@@ -31,7 +31,7 @@ LAYERS = {
     "kernels": (1400, {"public", "isa", "kernels"}),
     "kernels/sfpu": (2200, {"kernels"}),
     "src/models": (2200, {"public", "files", "models"}),
-    "src/cli": (800, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
+    "src/cli": (1000, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
     "src/sim": (11500, {"bits", "isa", "sim"}),
     "tools": (1300, set()),
     "bench": (400, {"public", "isa", "compiler", "chip", "models", "bench"}),

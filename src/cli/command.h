@@ -23,8 +23,9 @@ struct Command {
   const char* summary;               // one line in `baretile --help`
   const char* help;                  // what `baretile <name> --help` prints
   int (*run)(Arguments& arguments);  // the exit code
+  bool runs_another = false;         // whose options --help and --device may be
 };
 
-extern const Command kChip, kHello, kShow, kGenerate, kDisasm;
+extern const Command kChip, kHello, kShow, kGenerate, kDisasm, kViz, kTop;
 
 }  // namespace baretile::cli

@@ -10,7 +10,7 @@
 namespace baretile::cli {
 namespace {
 
-const Command* const kCommands[] = {&kChip, &kHello, &kShow, &kGenerate, &kDisasm};
+const Command* const kCommands[] = {&kChip, &kHello, &kShow, &kGenerate, &kDisasm, &kViz, &kTop};
 
 constexpr const char* kUsage = "Usage: baretile <command> [--device NAME] [arguments]\n\nCommands:\n";
 constexpr const char* kMore =
@@ -23,6 +23,16 @@ void print_usage(FILE* to) {
   fmt::print(to, "{}", kUsage);
   for (const Command* c : kCommands) fmt::print(to, "  {:<10} {}\n", c->name, c->summary);
   fmt::print(to, "{}", kMore);
+}
+
+// Options take a value each, but for --help.
+std::vector<std::string>::iterator own_words_end(std::vector<std::string>& words) {
+  auto word = words.begin();
+  while (word != words.end() && word->starts_with("-")) {
+    const bool alone = *word == "--help" || *word == "-h" || word->find('=') != std::string::npos;
+    word += alone || word + 1 == words.end() ? 1 : 2;
+  }
+  return word;
 }
 
 int run(Arguments arguments) {
@@ -40,11 +50,16 @@ int run(Arguments arguments) {
   if (found == std::end(kCommands))
     throw UsageError(fmt::format("'{}' is no command; 'baretile --help' lists them", name));
   arguments.words.erase(arguments.words.begin());
+  // Another program's words begin with its name.
+  const auto others = (*found)->runs_another ? own_words_end(arguments.words) : arguments.words.end();
+  const std::vector<std::string> rest(others, arguments.words.end());
+  arguments.words.erase(others, arguments.words.end());
   if (arguments.flag("--help") || arguments.flag("-h")) {
     fmt::print("{}", (*found)->help);
     return 0;
   }
   arguments.device = arguments.option("--device");
+  arguments.words.insert(arguments.words.end(), rest.begin(), rest.end());
   return (*found)->run(arguments);
 }
 

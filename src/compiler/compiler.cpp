@@ -80,22 +80,25 @@ bool narrow(const FusionPlan& plan, const KernelSpec& spec, SlotLimits& limits) 
 
 }  // namespace
 
-Compiled compile(const Graph& graph) {
+Plans plan(const Graph& graph) {
   SlotLimits limits;
   for (;;) {
-    const FusionPlan plan = fuse(graph, limits);
-    const Schedule scheduled = schedule(plan);
-    std::vector<KernelSource> sources;
-    for (const KernelSpec& kernel : scheduled.kernels) {
+    Plans plans{fuse(graph, limits), {}, {}};
+    plans.schedule = schedule(plans.plan);
+    for (const KernelSpec& kernel : plans.schedule.kernels) {
       try {
-        sources.push_back(emit(kernel));
+        plans.sources.push_back(emit(kernel));
       } catch (const DstFull&) {
-        if (!narrow(plan, kernel, limits)) throw;
+        if (!narrow(plans.plan, kernel, limits)) throw;
       }
     }
-    if (sources.size() == scheduled.kernels.size())
-      return {pack(scheduled, build_kernels(sources)), output_slots(plan)};
+    if (plans.sources.size() == plans.schedule.kernels.size()) return plans;
   }
+}
+
+Compiled compile(const Graph& graph) {
+  const Plans plans = plan(graph);
+  return {pack(plans.schedule, build_kernels(plans.sources)), output_slots(plans.plan)};
 }
 
 }  // namespace baretile::compiler

@@ -18,6 +18,14 @@ std::vector<u32> output_slots(const FusionPlan& plan);
 std::vector<KernelSource> emit_all(const Schedule& schedule);
 Program pack(const Schedule& schedule, std::vector<KernelImage> images);
 
+// All stages up to sources; where a kernel's values do not fit in Dst, again with fewer in it.
+struct Plans {
+  FusionPlan plan;
+  Schedule schedule;
+  std::vector<KernelSource> sources;
+};
+Plans plan(const Graph& graph);
+
 Compiled compile(const Graph& graph);
 
 }  // namespace baretile::compiler

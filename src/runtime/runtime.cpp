@@ -5,6 +5,8 @@
 #include <mutex>
 
 #include "baretile/chip.h"
+#include "baretile/isa/mmio.h"
+#include "baretile/trace.h"
 #include "firmware/loader.h"
 #include "noc/multicast.h"
 #include "noc/transfer.h"
@@ -54,9 +56,11 @@ class Runtime::Impl {
         watchdog_(chip_, grid_, options.deadline),
         allocator_(std::make_shared<BankAllocator>(kDramReserved, chip_.dram_bank_bytes())) {
     chip_.set_busy(true);
+    if (Observer* o = observer()) o->opened(chip_.info(), grid_.tiles);
   }
 
   ~Impl() {
+    if (Observer* o = observer()) o->closed();
     try {
       firmware::stop(chip_, grid_);
       chip_.set_busy(false);
@@ -84,6 +88,8 @@ class Runtime::Impl {
   template <class Move>
   void transfer(const DeviceBuffer& buffer, u64 first_page, u64 bytes, u64& counter, Move move) {
     const Timer timer(stats_.transfer_seconds);
+    Observer* const listener = observer();
+    const TraceTime begin = now(listener);
     if (buffer.owner_ != allocator_) throw UsageError("the buffer is empty or belongs to another Runtime");
     if (bytes % buffer.page_bytes() != 0 || first_page > buffer.pages() ||
         bytes / buffer.page_bytes() > buffer.pages() - first_page)
@@ -92,6 +98,7 @@ class Runtime::Impl {
     move(noc::Interleaved{buffer.address(), buffer.page_bytes(), u32(buffer.pages())},
          first_page * buffer.page_bytes());
     counter += bytes;
+    if (listener) listener->moved(bytes, &counter == &stats_.bytes_written, begin);
   }
 
   DeviceBuffer allocate(u32 page_bytes, u64 pages) {
@@ -111,10 +118,13 @@ class Runtime::Impl {
     kernels_.unpin();
     chip_.fence();
     Batch batch;
+    Observer* const listener = observer();
     for (const Launch& launch : program.launches) {
       if (launch.kernel >= program.kernels.size())
         throw UsageError(fmt::format("launch '{}' names kernel {} of a program with {}", launch.label, launch.kernel,
                                      program.kernels.size()));
+      if (listener) listener->starting(program, number(program, launch), reader());
+      const TraceTime begin = now(listener);
       const KernelImage& kernel = program.kernels[launch.kernel];
       if (batch.labels.size() == kBatchLaunches) submit(batch);
       std::optional<KernelArena::Place> place = kernels_.place(kernel);
@@ -125,6 +135,7 @@ class Runtime::Impl {
       if (place->fresh) load(kernel, place->address);
       batch.records.push_back(record(program, launch, kernel, place->address, external_addresses));
       batch.labels.push_back(&launch.label);
+      if (listener) observe(*listener, program, launch, batch, begin);
     }
     submit(batch);
     ++stats_.runs;
@@ -138,6 +149,25 @@ class Runtime::Impl {
   mutable std::mutex mutex_;
 
  private:
+  static TraceTime now(const Observer* listener) { return listener ? std::chrono::steady_clock::now() : TraceTime(); }
+
+  static size_t number(const Program& program, const Launch& launch) {
+    return size_t(&launch - program.launches.data());
+  }
+  TraceRead reader() {
+    return [this](u32 tile, u64 addr) { return chip_.read32(grid_.tiles[tile], addr); };
+  }
+
+  void observe(Observer& listener, const Program& program, const Launch& launch, Batch& batch, TraceTime begin) {
+    const abi::LaunchRecord record = batch.records.back().launch;
+    const u32 clock = chip_.read32(grid_.dispatch(), isa::kWallClockLo);
+    const TraceTime ready = now(&listener);
+    submit(batch);
+    const TraceTime end = now(&listener);
+    const u32 cycles = chip_.read32(grid_.dispatch(), isa::kWallClockLo) - clock;
+    listener.ran({program, number(program, launch), record, begin, ready, end, cycles}, reader());
+  }
+
   // One range for the temporaries of whatever program runs.
   void reserve_arena(u64 bytes) {
     if (bytes <= arena_bytes_) return;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "baretile/trace.h"
 #include "compiler/compiler.h"
 #include "tensor/expr.h"
 #include "tensor/format.h"
@@ -52,7 +53,9 @@ std::shared_ptr<const Compiled> program_for(const compiler::Graph& graph) {
   for (auto entry = first; entry != last; ++entry) {
     if (entry->second.first == graph) return entry->second.second;
   }
+  const TraceTime begin = std::chrono::steady_clock::now();
   auto compiled = std::make_shared<const Compiled>(compiler::compile(graph));
+  if (Observer* listener = observer()) listener->built(graph, compiled->program, begin);
   cache.programs.emplace(key, std::pair{graph, compiled});
   return compiled;
 }
