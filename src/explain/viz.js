@@ -53,14 +53,14 @@ const orders = {time: (a, b) => b.run - a.run || a.i - b.i, first: (a, b) => a.i
 document.body.insertAdjacentHTML('afterbegin', `<header><b>baretile viz</b><nav><a href="#overview" data-v="overview">Overview</a><a href="#timeline" data-v="timeline">Timeline</a><a href="#graph-0" data-v="graph">Graphs</a><a href="#kernel-0" data-v="kernel">Kernels</a></nav>
 <span class="grow" title="${esc(D.command)}">${esc(D.command)}</span><button id="dark" title="dark or light (d)">◐</button><button id="help" title="keys (?)">?</button></header>
 <aside><div class="tools"><input id="search" type="search" placeholder="Search  /" aria-label="Search kernels"><select id="order" aria-label="Order"><option value="time">time<option value="first">order<option value="name">name</select></div><div id="list" role="navigation"></div></aside>
-<main id="main" tabindex="-1"></main><div id="tip"></div><dialog id="keys"><h2 style="margin-top:0">Keys</h2><table><tr><td><kbd>/</kbd><td>search kernels<tr><td><kbd>j</kbd> <kbd>k</kbd><td>next, previous kernel of the list<tr><td><kbd>o</kbd> <kbd>t</kbd> <kbd>g</kbd><td>overview, timeline, graphs<tr><td><kbd>+</kbd> <kbd>-</kbd> <kbd>←</kbd> <kbd>→</kbd> <kbd>0</kbd><td>timeline: zoom, move, all<tr><td><kbd>d</kbd><td>dark or light<tr><td><kbd>Esc</kbd><td>clear the search, close this</table><p class="dim">Each view has an address: #kernel-3, #graph-0, #timeline.</p></dialog>`);
+<main id="main" tabindex="-1"></main><div id="tip"></div><dialog id="keys"><h2 style="margin-top:0">Keys</h2><table><tr><td><kbd>/</kbd><td>search kernels<tr><td><kbd>j</kbd> <kbd>k</kbd><td>next, previous kernel of the list<tr><td><kbd>o</kbd> <kbd>t</kbd> <kbd>g</kbd><td>overview, timeline, graphs<tr><td><kbd>+</kbd> <kbd>-</kbd> <kbd>←</kbd> <kbd>→</kbd> <kbd>0</kbd><td>timeline: zoom, move, all<tr><td><kbd>d</kbd><td>dark or light<tr><td><kbd>Esc</kbd><td>clear the search, close this</table><p class="dim">Each view has an address: #kernel-3, #kernel-3-code, #graph-0, #timeline.</p></dialog>`);
 const ROW = 40;
 function drawList() {
   const list = $('list'), first = Math.max(0, Math.floor(list.scrollTop / ROW) - 5), last = Math.min(shown.length, first + Math.ceil(list.clientHeight / ROW) + 10);
   let html = `<div style="height:${shown.length * ROW}px"></div>`;
   for (let i = first; i < last; i++) {
     const k = shown[i];
-    html += `<a href="#kernel-${k.i}" class="${view === 'kernel' && current === k.i ? 'on' : ''}" style="top:${i * ROW}px;border-color:${hue(k.i)}"><div class="n">${esc(k.name)}</div><div class="s">#${k.i} · ${plural(k.count, 'launch')} · ${time(k.run)}</div></a>`;
+    html += `<a href="#kernel-${k.i}" class="${view === 'kernel' && current === k.i ? 'on' : ''}" style="top:${i * ROW}px;border-color:${hue(k.i)}"><div class="n" title="${esc(k.name)}">${esc(k.name)}</div><div class="s">#${k.i} · ${plural(k.count, 'launch')} · ${time(k.run)}</div></a>`;
   }
   list.innerHTML = shown.length ? html : '<p class="dim" style="padding:10px">No kernel has that in its name.</p>';
 }
@@ -94,7 +94,7 @@ function overview() {
   return `<h1>${plural(runs.length, 'launch')} of ${plural(D.kernels.length, 'kernel')}</h1><p class="dim">on ${esc(D.device)}: ${esc(D.about)}. Launches ran one by one, so that each has its own times${D.dropped ? `; ${count(D.dropped)} later launches and transfers are left out` : ''}.</p>
 <div class="cards">${card(count(D.programs.length), 'programs')}${card(count(D.kernels.length), 'kernels')}${card(count(runs.length), 'launches')}${card(time(total.run), 'on the device')}${card(count(runs.reduce((a, r) => a + r.c, 0)), 'device cycles')}${card(bytes(moves.reduce((a, m) => a + m.bytes, 0)), 'moved by the host')}${card(count(Math.max(0, D.tiles.length - 1)), 'workers')}</div>
 <h2>Where ${time(end)} went</h2>${timeBar()}
-<h2>Kernels by time</h2><div class="scroll"><table><tr><th>kernel<th class="r">launches<th class="r">run<th>share<th class="r">a launch<th class="r">cycles a launch<th class="r">queue<th class="r">code</tr>${most.map(k => `<tr><td>${kernelLink(k)}<td class="r">${count(k.count)}<td class="r">${time(k.run)}<td><span class="meter" style="width:${Math.max(1, 110 * k.run / peak)}px;background:${hue(k.i)}"></span> ${(100 * k.run / (total.run || 1)).toFixed(1)}%<td class="r">${time(k.run / (k.count || 1))}<td class="r">${count(k.cycles / (k.count || 1))}<td class="r">${time(k.queue)}<td class="r">${bytes(k.bytes)}</tr>`).join('')}</table></div>${D.kernels.length > most.length ? `<p class="dim">and ${D.kernels.length - most.length} more in the list on the left</p>` : ''}
+<h2>Kernels by time</h2><div class="scroll"><table><tr><th>kernel<th class="r">launches<th class="r">run<th>share<th class="r">a launch<th class="r">cycles a launch<th class="r">queue<th class="r">code</tr>${most.map(k => `<tr><td>${kernelLink(k)}<td class="r">${count(k.count)}<td class="r">${time(k.run)}<td class="share"><span class="meter" style="width:${Math.max(1, 80 * k.run / peak)}px;background:${hue(k.i)}"></span> ${(100 * k.run / (total.run || 1)).toFixed(1)}%<td class="r">${time(k.run / (k.count || 1))}<td class="r">${count(k.cycles / (k.count || 1))}<td class="r">${time(k.queue)}<td class="r">${bytes(k.bytes)}</tr>`).join('')}</table></div>${D.kernels.length > most.length ? `<p class="dim">and ${D.kernels.length - most.length} more in the list on the left</p>` : ''}
 <h2>Programs</h2><div class="scroll"><table><tr><th>program<th class="r">launches<th class="r">runs<th class="r">compile<th class="r">run</tr>${D.programs.slice(0, 300).map(p => `<tr><td><a href="#graph-${p.i}">${p.graph ? 'graph' : 'program'} ${p.i}</a> <span class="dim">${esc([...new Set(p.launches)].slice(0, 3).map(k => D.kernels[k].name).join(', '))}${new Set(p.launches).size > 3 ? ', …' : ''}</span><td class="r">${count(p.launches.length)}<td class="r">${count(p.runs)}<td class="r">${time(p.compile[1] - p.compile[0])}<td class="r">${time(p.run)}</tr>`).join('')}</table></div>`;
 }
 
@@ -206,12 +206,12 @@ function graphSvg(nodes, numbers, launches, outputs) {
     rank.set(n, r);
     (rows[r] = rows[r] || []).push(n);
   }
-  for (const n of [...numbers].reverse()) {  // what has no inputs stands right above its first reader
-    if (nodes[n][2].some(i => inside.has(i))) continue;
-    const readers = numbers.filter(m => nodes[m][2].includes(n));
-    if (!readers.length) continue;
-    const r = Math.max(0, Math.min(...readers.map(m => rank.get(m))) - 1), old = rows[rank.get(n)];
-    old.splice(old.indexOf(n), 1); rank.set(n, r); (rows[r] = rows[r] || []).push(n);
+  const readers = new Map(numbers.map(n => [n, []]));
+  for (const n of numbers) for (const i of nodes[n][2]) if (inside.has(i)) readers.get(i).push(n);
+  for (const n of [...numbers].reverse()) {  // inputs, constants and views stand right above their first reader
+    if (nodes[n][3] >= 0 || !readers.get(n).length) continue;
+    const r = Math.min(...readers.get(n).map(m => rank.get(m))) - 1, old = rows[rank.get(n)];
+    old.splice(old.indexOf(n), 1); rank.set(n, r); rows[r].push(n);
   }
   rows.forEach((row, r) => {
     const want = n => { const xs = nodes[n][2].filter(i => x.has(i)).map(i => x.get(i)); return xs.length ? xs.reduce((a, b) => a + b) / xs.length : r ? 1e6 : n; };
@@ -282,7 +282,7 @@ function tileGrid(data, items) {
       const r = data.noc[t], busy = t < data.workers, share = busy && r ? work[t] / most : 0;
       const text = dispatch ? `tile ${x}-${y} dispatches` : `tile ${x}-${y}, worker ${t}\n` + (busy ? (items ? `items ${mine.slice(0, 12).join(', ')}${mine.length > 12 ? ', …' : ''} of ${items}\n` : '') + (r ? `NoC 0: ${plural(r[0], 'read')}, ${plural(r[1], 'write')}\nNoC 1: ${plural(r[2], 'read')}, ${plural(r[3], 'write')}` : '') : 'has no part in this launch');
       const fill = dispatch ? 'var(--compile)' : busy ? `color-mix(in srgb, var(--run) ${Math.round(25 + 75 * share)}%, var(--soft))` : 'var(--soft)';
-      return `<g data-tip="${esc(text)}"><rect class="tile" x="${24 + xs.indexOf(x) * S}" y="${16 + ys.indexOf(y) * S}" width="${S}" height="${S}" rx="4" fill="${fill}"/><text class="small" style="pointer-events:none;${busy && share > .5 ? 'fill:#fff' : ''}" text-anchor="middle" x="${24 + xs.indexOf(x) * S + S / 2}" y="${16 + ys.indexOf(y) * S + 21}">${dispatch ? 'D' : busy ? (items ? mine.length : r ? work[t] : '') : ''}</text></g>`;
+      return `<g data-tip="${esc(text)}"><rect class="tile" x="${24 + xs.indexOf(x) * S}" y="${16 + ys.indexOf(y) * S}" width="${S}" height="${S}" rx="4" fill="${fill}"/><text class="small" style="pointer-events:none;${dispatch || share > .5 ? 'fill:#fff' : ''}" text-anchor="middle" x="${24 + xs.indexOf(x) * S + S / 2}" y="${16 + ys.indexOf(y) * S + 21}">${dispatch ? 'D' : busy ? (items ? mine.length : r ? work[t] : '') : ''}</text></g>`;
     }).join('') + '</svg>';
 }
 function memoryMap(data, bytesOfCode) {
@@ -307,19 +307,19 @@ async function kernel(n) {
   const why = program.plan ? program.plan.split(/(?=^kernel )/m).filter(s => s.split('\n')[0] === 'kernel ' + k.name)[0] : '';
   const each = k.count || 1;
   return `<h1>${esc(k.name)}</h1><p class="dim">kernel #${n}, key ${k.key}; first as launch ${data.launch} of <a href="#graph-${p}">${D.programs[p].graph ? 'graph' : 'program'} ${p}</a>${k.programs.size > 1 ? ` and in ${k.programs.size - 1} more` : ''}</p>
-<div class="cards">${card(count(k.count), 'launches')}${card(time(k.run), 'run')}${card(time(k.run / each), 'a launch')}${card(count(k.cycles / each), 'cycles a launch')}${card(time(k.queue / each), 'queue a launch')}${card(`${data.workers} / ${Math.max(0, D.tiles.length - 1)}`, 'tiles at work')}${items ? card(count(items), 'work items') : ''}${card(bytes(k.bytes), 'code')}</div>
+<div class="cards">${card(count(k.count), 'launches')}${card(time(k.run), 'run')}${card(time(k.run / each), 'a launch')}${card(count(k.cycles / each), 'cycles a launch')}${card(time(k.queue / each), 'queue a launch')}${card(`${data.workers} / ${Math.max(0, D.tiles.length - 1)}`, 'tiles at work')}${items ? card(count(items), 'work items') : ''}${card(count(data.noc.slice(0, data.workers).reduce((a, n) => a + n[0] + n[1] + n[2] + n[3], 0)), 'NoC requests')}${card(bytes(k.bytes), 'code')}</div>
 <div class="two"><div style="flex:1 1 520px"><h2>What it computes</h2><pre class="box">${esc(data.spec || 'A program of Runtime::run; its source is below.')}</pre>${why ? `<h2>Why its results go to memory</h2><pre class="box">${esc(why.split('\n').slice(1).join('\n'))}</pre>` : ''}</div>
 ${nodes.length ? `<div style="flex:1 1 400px"><h2>Its part of the graph</h2><div class="scroll" style="max-height:460px">${graphSvg(program.nodes, around.slice(0, 200), D.programs[p].launches, program.outputs)}</div></div>` : ''}</div>
 <h2>Buffers of its first launch</h2><div class="scroll"><table><tr><th class="r">argument<th>shape<th>dtype<th>layout<th class="r">pages<th>place<th>address in each bank</tr>${program.args[data.launch].map((a, i) => a < 0 ? `<tr><td class="r">${i}<td colspan="5">constant<td class="mono">${hex(data.args[i])}</tr>` : (b => `<tr><td class="r mono">@${i}<td class="mono">${esc(b[1])}<td>${b[2]}<td>${b[3]}<td class="r">${count(b[4])}<td>${b[5] >= 0 ? 'external ' + b[5] : 'temporary'}<td class="mono">${hex(data.args[i])}</tr>`)(program.buffers[a])).join('')}</table></div>
 <div class="two"><div><h2>Who did what</h2><p class="dim">The number is ${items ? 'how many work items' : 'how many NoC requests'} a tile had, its shade how many reads and writes its NoC counters showed afterwards. D dispatches; axes are NoC coordinates.</p>${tileGrid(data, items)}</div><div style="flex:1 1 480px"><h2>Memory of a tile</h2>${memoryMap(data, k.bytes)}</div></div>
-<h2>The five cores' programs</h2><div class="row"><button data-mask="" class="on">source and code</button><button data-mask="mask-asm">source</button><button data-mask="mask-src">machine code</button><span class="dim">Tensix instructions are <span style="color:var(--tensix)">coloured</span>; what a store or configuration write means stands behind #.</span></div>
+<h2 id="programs">The five cores' programs</h2><div class="row"><button data-mask="" class="on">source and code</button><button data-mask="mask-asm">source</button><button data-mask="mask-src">machine code</button><span class="dim">Tensix instructions are <span style="color:var(--tensix)">coloured</span>; what a store or configuration write means stands behind #.</span></div>
 ${first > 0 ? `<details><summary>What they share</summary><pre class="box">${esc(data.source.slice(0, first))}</pre></details>` : ''}
 <div class="cores" id="cores">${SIDE_BY_SIDE.map(c => `<div class="core"><h3>${CORES[c][0]} <span>${CORES[c][1]} · ${columns[c].length} words${c > 1 ? `, ${columns[c].filter(l => l[2]).length} Tensix` : ''}</span></h3><div class="src"><pre>${paint(functionText(data.source, FUNCTIONS[c])) || '<span class="dim">not used</span>'}</pre></div><div class="asm mono">${listing(columns[c])}</div></div>`).join('')}</div>`;
 }
 
 // --- going somewhere
 async function show() {
-  const [, v, n] = location.hash.match(/^#(overview|timeline|graph|kernel)(?:-(\d+))?$/) || [, 'overview', '0'];
+  const [, v, n, code] = location.hash.match(/^#(overview|timeline|graph|kernel)(?:-(\d+))?(-code)?$/) || [, 'overview', '0'];
   if (view !== v || current !== +n) page = 0;
   view = v; current = +(n || 0);
   const main = $('main'), known = v === 'kernel' ? D.kernels.length : v === 'graph' ? D.programs.length : 1, asked = location.hash;
@@ -337,6 +337,7 @@ async function show() {
   document.body.dataset.ready = v;
   tip(null, '');
   if (v === 'timeline') wireTimeline();
+  if (code && $('programs')) $('programs').scrollIntoView();
   main.querySelectorAll('[data-mask]').forEach(b => b.onclick = () => { $('cores').className = 'cores ' + b.dataset.mask; main.querySelectorAll('[data-mask]').forEach(o => o.classList.toggle('on', o === b)); });
   if ($('before')) { $('before').onclick = () => { page = Math.max(0, page - 1); show(); }; $('after').onclick = () => { page++; show(); }; }
 }

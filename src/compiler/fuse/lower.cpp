@@ -152,6 +152,7 @@ void Lowering::lower_iota(u32 node) {
   kernel.spec.move.kind = MoveKernel::Kind::iota;
   kernel.spec.move.src = kernel.spec.move.dst = local_buffer(plan_, kernel, to);
   kernel.writes = {to};
+  kernel.nodes = {node};
   kernel.spec.name = fmt::format("iota_{}", element_count(a_.graph.nodes[node].shape));
   plan_.kernels.push_back(std::move(kernel));
 }
@@ -167,6 +168,7 @@ void Lowering::lower_gather(u32 node) {
   u32 to = value(node);
   move.dst = local_buffer(plan_, kernel, to);
   kernel.writes = {to};
+  kernel.nodes = {node};
   kernel.spec.name = fmt::format("{}_{}x{}", info(n.op).name, n.shape[0], n.shape[1]);
   plan_.kernels.push_back(std::move(kernel));
 }
@@ -205,6 +207,7 @@ void Lowering::lower_scatter(u32 node) {
   for (const auto& axis : view.axes) move.src_strides.push_back(axis.empty() ? 0 : axis[0].stride);
   move.src_offset = view.offset;
   kernel.writes = {to};
+  kernel.nodes = {node};
   kernel.spec.name = fmt::format("{}_{}", info(n.op).name, fmt::join(move.sizes, "x"));
   plan_.kernels.push_back(std::move(kernel));
 }
@@ -256,6 +259,7 @@ void Lowering::lower_attention(u32 node) {
   };
   const Extents e = extents(n.shape), keys = extents(a_.graph.nodes[n.inputs[1]].shape);
   kernel.spec.kind = KernelKind::attention;
+  kernel.nodes = {node};
   AttentionKernel& a = kernel.spec.attention;
   a.query = operand(0, false, {.zero_cols = true, .broadcast = false});
   a.key = operand(1, true, {.zero_cols = true, .broadcast = false});
