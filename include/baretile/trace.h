@@ -14,8 +14,8 @@ struct Graph;
 }
 using TraceTime = std::chrono::steady_clock::time_point;
 
-// Reads a word of a tile, which is what chip.h's read32() does.
-using TraceRead = std::function<u32(u32 tile, u64 addr)>;
+// Reads a word at an address of every tile, in the order of opened().
+using TraceRead = std::function<std::vector<u32>(u64 addr)>;
 
 struct LaunchTrace {
   const Program& program;

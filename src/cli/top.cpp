@@ -65,7 +65,10 @@ std::string screen(Chip& chip) {
   std::string text = fmt::format("{}, {} tiles, clock {}\n", chip.info().description, tiles.size(),
                                  clock ? fmt::format("{} MHz", *clock) : "unreadable");
   size_t alive = 0, busy = 0;
-  for (const Tile& tile : tiles) alive += tile.alive(tiles.size()), busy += tile.alive(tiles.size()) && tile.busy();
+  for (const Tile& tile : tiles) {
+    alive += tile.alive(tiles.size());
+    busy += tile.alive(tiles.size()) && tile.busy();
+  }
   if (tiles.back().alive(tiles.size())) {
     const auto queue = read<abi::QueueControl>(chip, tiles.back().at, abi::kQueueControl);
     text += fmt::format("queue: {} records written, {} done, {} waiting; last fence {}\n", queue.written,

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "baretile/error.h"
 #include "baretile/isa/noc.h"
@@ -50,6 +51,17 @@ bool is_same(const Program& a, const Program& b) {
                     [](const Launch& x, const Launch& y) { return x.kernel == y.kernel && x.label == y.label; });
 }
 
+std::vector<Recording::NocCounts> noc_counts(const TraceRead& read) {
+  std::vector<Recording::NocCounts> counts;
+  for (u32 i = 0; i < 4; ++i) {
+    const u32 counter = i % 2 ? isa::kNiuWriteAcks : isa::kNiuReadAcks;
+    const std::vector<u32> words = read(isa::kNiuBase + i / 2 * isa::kNiuStride + counter);
+    counts.resize(words.size());
+    for (size_t tile = 0; tile < words.size(); ++tile) counts[tile][i] = words[tile];
+  }
+  return counts;
+}
+
 }  // namespace
 
 Recorder::Recorder(std::string page, std::string trace) : page_(std::move(page)), trace_(std::move(trace)) {
@@ -88,38 +100,27 @@ void Recorder::moved(u64 bytes, bool to_device, TraceTime begin) {
   }
 }
 
-std::vector<Recording::NocCounts> Recorder::noc_counts(const TraceRead& read) const {
-  std::vector<Recording::NocCounts> counts(recording_.tiles.size());
-  for (u32 tile = 0; tile < counts.size(); ++tile) {
-    for (u32 i = 0; i < 4; ++i)
-      counts[tile][i] =
-          read(tile, isa::kNiuBase + i / 2 * isa::kNiuStride + (i % 2 ? isa::kNiuWriteAcks : isa::kNiuReadAcks));
-  }
-  return counts;
-}
-
 // A kernel's first launch is looked at closely: a sample is there, without a record yet.
 void Recorder::starting(const Program& program, size_t launch, const TraceRead& read) {
   const std::lock_guard guard(mutex_);
   const auto [sample, fresh] = recording_.samples.try_emplace(program.kernels.at(program.launches[launch].kernel).key);
-  if (fresh) sample->second = {number_of(program), u32(launch), {}, noc_counts(read)};
+  if (fresh) sample->second = {number_of(program), u32(launch), {}, noc_counts(read), false};
 }
 
 void Recorder::ran(const LaunchTrace& launch, const TraceRead& read) {
   const std::lock_guard guard(mutex_);
-  const u32 program = number_of(launch.program), index = u32(launch.launch);
   if (recording_.launches.size() == kMostLaunches) {
     ++recording_.dropped;
     return;
   }
-  recording_.launches.push_back(
-      {program, index, seconds(launch.begin), seconds(launch.ready), seconds(launch.end), launch.cycles});
-  const std::string& key = launch.program.kernels[launch.program.launches[index].kernel].key;
-  Recording::Sample& sample = recording_.samples.at(key);
-  if (sample.record.workers != 0) return;
+  recording_.launches.push_back({number_of(launch.program), u32(launch.launch), seconds(launch.begin),
+                                 seconds(launch.ready), seconds(launch.end), launch.cycles});
+  const u32 kernel = launch.program.launches[launch.launch].kernel;
+  Recording::Sample& sample = recording_.samples.at(launch.program.kernels[kernel].key);
+  if (std::exchange(sample.complete, true)) return;
   sample.record = launch.record;
   const std::vector<Recording::NocCounts> after = noc_counts(read);
-  for (size_t tile = 0; tile < after.size(); ++tile)
+  for (size_t tile = 0; tile < std::min(after.size(), sample.noc.size()); ++tile)  // of another Runtime, perhaps
     for (size_t i = 0; i < 4; ++i) sample.noc[tile][i] = after[tile][i] - sample.noc[tile][i];
 }
 

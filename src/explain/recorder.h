@@ -40,6 +40,7 @@ struct Recording {
     u32 program = 0, launch = 0;
     abi::LaunchRecord record{};
     std::vector<NocCounts> noc;  // by tile
+    bool complete = false;       // the launch has ended
   };
 
   std::string command;  // of the process
@@ -67,7 +68,6 @@ class Recorder : public Observer {
  private:
   double seconds(TraceTime time) const { return std::chrono::duration<double>(time - start_).count(); }
   u32 number_of(const Program& program);
-  std::vector<Recording::NocCounts> noc_counts(const TraceRead& read) const;
   const TraceTime start_ = std::chrono::steady_clock::now();
   const std::string page_, trace_;
   std::mutex mutex_;

@@ -22,14 +22,14 @@ using compiler::Plans;
 
 namespace {
 
-// With quotes. "</" is written so that it cannot end a script element of HTML.
+// With quotes. "<" is written so that nothing in it ends a script element of HTML.
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\' || (c == '/' && out.back() == '<')) {
+    if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
-    } else if (u8(c) < 0x20) {
+    } else if (u8(c) < 0x20 || c == '<') {
       out += fmt::format("\\u{:04x}", u8(c));
     } else {
       out += c;
@@ -167,7 +167,8 @@ class Page {
   std::string kernel(size_t index) {
     const KernelImage& image = *images_[index];
     const auto sample = recording_.samples.find(image.key);
-    const Recording::Sample run = sample == recording_.samples.end() ? Recording::Sample{} : sample->second;
+    const bool ran = sample != recording_.samples.end() && sample->second.complete;
+    const Recording::Sample run = ran ? sample->second : Recording::Sample{};
     const Origin& origin = origins_[image.key];
     parts_ += packed(
         fmt::format("k{}", index),

@@ -155,7 +155,11 @@ class Runtime::Impl {
     return size_t(&launch - program.launches.data());
   }
   TraceRead reader() {
-    return [this](u32 tile, u64 addr) { return chip_.read32(grid_.tiles[tile], addr); };
+    return [this](u64 addr) {
+      std::vector<u32> words;
+      for (const NocXY tile : grid_.tiles) words.push_back(chip_.read32(tile, addr));
+      return words;
+    };
   }
 
   void observe(Observer& listener, const Program& program, const Launch& launch, Batch& batch, TraceTime begin) {

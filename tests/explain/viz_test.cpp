@@ -1,6 +1,7 @@
 // What a page and a trace hold, and that a browser shows it: Chromium, where it is installed.
 #include "explain/viz.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
