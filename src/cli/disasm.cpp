@@ -54,7 +54,7 @@ KernelImage read_image(const fs::path& path) {
 
 void print_file(const fs::path& path) {
   const KernelImage image = read_image(path);
-  for (const explain::CodeLine& line : explain::disassemble(image.code, image.entry)) {
+  for (const viz::CodeLine& line : viz::disassemble(image.code, image.entry)) {
     for (size_t core = 0; core < image.entry.size(); ++core)
       if (image.entry[core] == line.offset) fmt::print("{}:\n", kCores[core]);
     fmt::print("{:6x}  {:08x}  {}{}{}\n", line.offset, line.word, line.text, line.note.empty() ? "" : "  # ",
@@ -63,9 +63,9 @@ void print_file(const fs::path& path) {
 }
 
 void print_word(u32 word) {
-  fmt::print("RISC-V          {}\n", explain::disassemble(word));
-  fmt::print("Tensix          {}\n", explain::tensix_text(word));
-  if (explain::is_pushed(word)) fmt::print("Tensix, pushed  {}\n", explain::tensix_text(explain::pushed(word)));
+  fmt::print("RISC-V          {}\n", viz::disassemble(word));
+  fmt::print("Tensix          {}\n", viz::tensix_text(word));
+  if (viz::is_pushed(word)) fmt::print("Tensix, pushed  {}\n", viz::tensix_text(viz::pushed(word)));
 }
 
 int run(Arguments& arguments) {
@@ -76,7 +76,7 @@ int run(Arguments& arguments) {
   arguments.expect_no_more();
   if (!cfg.empty() || !thd.empty()) {
     const u32 at = number(cfg.empty() ? thd : cfg, "register number");
-    const std::string fields = explain::register_text(at, cfg.empty(), number(what, "word"));
+    const std::string fields = viz::register_text(at, cfg.empty(), number(what, "word"));
     if (fields.empty()) throw UsageError(fmt::format("disasm: register {} has no field with a name here.", at));
     fmt::print("{}\n", fields);
   } else if (fs::is_regular_file(what)) {

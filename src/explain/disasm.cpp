@@ -11,7 +11,7 @@
 #include "baretile/isa/noc.h"
 #include "baretile/isa/table.h"
 
-namespace baretile::explain {
+namespace baretile::viz {
 namespace {
 
 struct Row {
@@ -242,4 +242,4 @@ std::vector<CodeLine> disassemble(std::span<const u8> code, std::span<const u32>
   return lines;
 }
 
-}  // namespace baretile::explain
+}  // namespace baretile::viz

@@ -9,7 +9,7 @@
 
 #include "baretile/bits.h"
 
-namespace baretile::explain {
+namespace baretile::viz {
 
 // One RISC-V word at address `pc`; without one, jumps are given as distances (". + 8"). What is no instruction is
 // ".word 0x…".
@@ -37,4 +37,4 @@ struct CodeLine {
 // bytes from the start are dropped.
 std::vector<CodeLine> disassemble(std::span<const u8> code, std::span<const u32> entries = {});
 
-}  // namespace baretile::explain
+}  // namespace baretile::viz

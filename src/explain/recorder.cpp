@@ -14,7 +14,7 @@
 #include "explain/viz.h"
 
 namespace baretile {
-namespace explain {
+namespace viz {
 namespace {
 
 // A page of more is of no use, and a training run must not fill the memory.
@@ -135,14 +135,14 @@ void Recorder::closed() {
   }
 }
 
-}  // namespace explain
+}  // namespace viz
 
 Observer* observer() {
   // Never destroyed: a Runtime may outlive all other things of the process.
   static Observer* const recorder = []() -> Observer* {
     const char *page = std::getenv("BARETILE_VIZ"), *trace = std::getenv("BARETILE_TRACE");
     if (!(page && *page) && !(trace && *trace)) return nullptr;
-    return new explain::Recorder(page ? page : "", trace ? trace : "");
+    return new viz::Recorder(page ? page : "", trace ? trace : "");
   }();
   return recorder;
 }

@@ -10,7 +10,7 @@
 #include "baretile/trace.h"
 #include "compiler/graph/graph.h"
 
-namespace baretile::explain {
+namespace baretile::viz {
 
 // Times are seconds since the recording began.
 struct Recording {
@@ -74,4 +74,4 @@ class Recorder : public Observer {
   Recording recording_;
 };
 
-}  // namespace baretile::explain
+}  // namespace baretile::viz

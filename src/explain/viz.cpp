@@ -16,7 +16,7 @@ extern "C" {  // made by cmake/device_code.cmake
 extern const char baretile_viz_css[], baretile_viz_js[];
 }
 
-namespace baretile::explain {
+namespace baretile::viz {
 
 using compiler::Plans;
 
@@ -243,4 +243,4 @@ std::string to_chrome_trace(const Recording& recording) {
       json_string(recording.command), json_string(recording.device.description), fmt::join(events, ",\n"));
 }
 
-}  // namespace baretile::explain
+}  // namespace baretile::viz

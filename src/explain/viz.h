@@ -2,7 +2,7 @@
 #pragma once
 #include "explain/recorder.h"
 
-namespace baretile::explain {
+namespace baretile::viz {
 
 // One HTML file that needs nothing else. Kernels and graphs are compressed one by one and opened by the page when they
 // are looked at.
@@ -10,4 +10,4 @@ std::string to_html(const Recording& recording);
 
 std::string to_chrome_trace(const Recording& recording);
 
-}  // namespace baretile::explain
+}  // namespace baretile::viz

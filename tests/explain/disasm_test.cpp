@@ -12,7 +12,7 @@
 
 #include "compiler/build_support.h"
 
-namespace baretile::explain {
+namespace baretile::viz {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ TEST(DisasmJumps, GoWhereTheWordSays) {
 }
 
 }  // namespace
-}  // namespace baretile::explain
+}  // namespace baretile::viz

@@ -11,7 +11,7 @@
 #include "baretile/tensor.h"
 #include "compiler/build_support.h"
 
-namespace baretile::explain {
+namespace baretile::viz {
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,4 +185,4 @@ TEST_F(VizBrowser, OpensTwoThousandKernels) {
 }
 
 }  // namespace
-}  // namespace baretile::explain
+}  // namespace baretile::viz
