@@ -40,9 +40,9 @@ const bool kSet = [] {
 }();
 
 // relu(x w), twice, and one more kernel; the page is written when its Runtime closes.
-void run_some() {
+void run_some(const std::string& device = "sim") {
   fs::remove(kPage);
-  Runtime runtime("sim");
+  Runtime runtime(device);
   const Tensor x = Tensor::full(runtime, {64, 64}, 0.5), w = Tensor::full(runtime, {64, 96}, -0.25);
   for (int n = 0; n < 2; ++n) EXPECT_EQ(relu(matmul(x, w)).to_host()[0], 0.0f);
   exp(x).to_host();
@@ -116,6 +116,28 @@ TEST(Viz, ATraceHasEveryLaunchAsAnEventOfPerfetto) {
   EXPECT_EQ(launches, data["runs"].size() / 6);
 }
 
+TEST(Viz, AProgramThatFaultsLeavesAPageOfWhatRanBefore) {
+  const std::vector<compiler::KernelSource> sources{
+      {"sound", "#include \"kernel.h\"\nextern \"C\" void kernel_brisc(const baretile::u32*) {}"},
+      {"unsound",
+       "#include \"kernel.h\"\nextern \"C\" void kernel_brisc(const baretile::u32*) { "
+       "baretile::kernel::reg(0xF0000000) = 1; }"}};
+  char cache[] = "/tmp/baretile-viz-XXXXXX";
+  const Program program{compiler::build_kernels(sources, {.cache_folder = mkdtemp(cache)}),
+                        {},
+                        {{0, 1, {}, "first"}, {1, 1, {}, "second"}},
+                        0};
+  fs::remove_all(cache);
+  fs::remove(kPage);
+  EXPECT_THROW(Runtime("sim").run(program, {}), SimFault);
+  const json data = element(read_file(kPage), "data");
+  const size_t last = data["runs"].size() - 6, program_number = data["programs"].size() - 1;
+  EXPECT_EQ(data["runs"][last], program_number);
+  EXPECT_EQ(data["runs"][last + 1], 0) << "the first launch of two";
+  EXPECT_EQ(data["programs"][program_number]["launches"].size(), 2u);
+  EXPECT_FALSE(data["programs"][program_number]["graph"].get<bool>());
+}
+
 // The page draws the memory of a tile from numbers of its own.
 TEST(Viz, TheMapOfMemoryAgreesWithFirmwareAndKernels) {
   const std::string script = read_file(BARETILE_SOURCE_DIR "/src/explain/viz.js"),
@@ -135,6 +157,15 @@ TEST(Viz, AFileThatCannotBeWrittenIsNamedAtOnce) {
                   HasSubstr("cannot write /no/such/folder/viz.html: No such file or directory; give BARETILE_VIZ")));
 }
 
+TEST(Viz, APageIsMadeOfWhatTtsimRanToo) {
+  const char* ttsim = std::getenv("TTSIM");
+  if (!ttsim || !*ttsim) GTEST_SKIP() << "TTSIM names no library";
+  run_some("ttsim");
+  const json data = element(read_file(kPage), "data");
+  EXPECT_EQ(data["device"], "ttsim");
+  EXPECT_GE(data["runs"].size(), 3u * 6);
+}
+
 class VizBrowser : public testing::Test {
  protected:
   void SetUp() override {
@@ -151,8 +182,9 @@ TEST_F(VizBrowser, ShowsEachView) {
   const std::string overview = shown(kPage, "overview");
   EXPECT_THAT(overview, HasSubstr("matmul_relu_1x64x96</a>"));
   const std::string one = shown(kPage, kernel);
-  for (const char* text : {"contract 2 tiles", "class=\"tile\"", "first as launch",
-                           "in.<span class=\"x\">finish</span>", "SETC16", "ALU_", "MVMUL", "temporary", "of 4 KiB"})
+  for (const char* text :
+       {"contract 2 tiles", "class=\"tile\"", "first as launch", "in.<span class=\"x\">finish</span>", "SETC16", "ALU_",
+        "MVMUL", "temporary", "NoC 1: 0 reads, 1 write", "of 4 KiB"})
     EXPECT_THAT(one, HasSubstr(text));
   EXPECT_THAT(shown(kPage, "graph-1"), HasSubstr("leaves"));
   EXPECT_THAT(shown(kPage, "timeline"), HasSubstr("What runs in this view"));
@@ -162,6 +194,32 @@ TEST_F(VizBrowser, ShowsEachView) {
     picture(kPage, view, file);
     EXPECT_GT(fs::file_size(file), 15'000u) << "an empty page";
   }
+}
+
+// Events as a person makes them, sent by a script at the end of the page.
+TEST_F(VizBrowser, KeysAndSearchAndLinksGoWhereTheySay) {
+  run_some();
+  std::string page = read_file(kPage);
+  page.insert(page.rfind("</body>"), R"(<script>(async () => {
+    const log = [], wait = () => new Promise(done => setTimeout(done, 300)), view = () => location.hash.split('-')[0] + ' ' + document.querySelector('h1').textContent;
+    const key = async k => { document.dispatchEvent(new KeyboardEvent('keydown', {key: k, bubbles: true})); await wait(); };
+    await wait();
+    await key('j'); const first = location.hash; await key('j'); log.push(location.hash !== first); await key('k'); log.push(location.hash === first);
+    const all = (await key('t'), $('span').textContent); await key('+'); log.push($('span').textContent !== all); await key('0'); log.push($('span').textContent === all);
+    const theme = document.documentElement.dataset.theme; await key('d'); log.push(document.documentElement.dataset.theme !== theme);
+    await key('/'); log.push(document.activeElement.id);
+    $('search').value = 'relu MATMUL'; $('search').dispatchEvent(new Event('input')); log.push(shown.length);
+    $('search').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'})); await wait(); log.push(view());
+    const jump = document.querySelector('.asm a[data-to]'); jump.click(); log.push(document.querySelector('.hit').id === 'a' + jump.dataset.to);
+    document.querySelector('main a[href^="#graph"]').click(); await wait(); log.push(view());
+    await key('o'); log.push(location.hash);
+    $('main').textContent = log.join('; ');
+  })();</script>)");
+  const fs::path probed = kFolder / "probed.html";
+  std::ofstream(probed) << page;
+  EXPECT_EQ(shown(probed, ""),
+            "<main id=\"main\" tabindex=\"-1\">true; true; true; true; true; search; 1; "
+            "#kernel matmul_relu_1x64x96; true; #graph Graph 0: 4 nodes, 3 launches; #overview");
 }
 
 TEST_F(VizBrowser, OpensTwoThousandKernels) {
