@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "baretile/chip.h"
 #include "baretile/program.h"
