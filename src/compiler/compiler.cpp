@@ -65,15 +65,22 @@ Program pack(const Schedule& schedule, std::vector<KernelImage> images) {
 
 namespace {
 
-// The nodes of such a kernel get one slot less, which leaves room for what registers do not hold. False when there is
-// none to take away.
+// The nodes of such a kernel get one slot less, which leaves room for what registers do not hold. When there is none to
+// take away, the later half becomes a kernel of its own. False when there is no half.
 bool narrow(const FusionPlan& plan, const KernelSpec& spec, SlotLimits& limits) {
   for (const PlannedKernel& kernel : plan.kernels) {
     if (kernel.spec != spec) continue;
     size_t most = kernel.nodes.empty() ? kFewestSlots : kMaxSlots;
-    for (u32 node : kernel.nodes) most = std::min(most, limits.try_emplace(node, kMaxSlots).first->second);
-    if (most == kFewestSlots) return false;
-    for (u32 node : kernel.nodes) limits[node] = most - 1;
+    u32 parts = 0;
+    for (u32 node : kernel.nodes) most = std::min(most, limits[node].most);
+    for (const auto& [node, limit] : limits) parts = std::max(parts, limit.part + 1);
+    const bool cut = most == kFewestSlots;
+    if (cut && kernel.nodes.size() < 2) return false;
+    for (size_t n = 0; n < kernel.nodes.size(); ++n) {
+      SlotLimit& limit = limits[kernel.nodes[n]];
+      limit.most = cut ? kMaxSlots : most - 1;
+      if (cut && n >= kernel.nodes.size() / 2) limit.part = parts;
+    }
   }
   return true;
 }
@@ -88,7 +95,7 @@ Plans plan(const Graph& graph) {
     for (const KernelSpec& kernel : plans.schedule.kernels) {
       try {
         plans.sources.push_back(emit(kernel));
-      } catch (const DstFull&) {
+      } catch (const KernelTooLarge&) {
         if (!narrow(plans.plan, kernel, limits)) throw;
       }
     }

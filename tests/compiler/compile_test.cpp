@@ -1,6 +1,7 @@
 // From graph to Program.
+#include "baretile/abi.h"
 #include "compiler/compiler.h"
-
+#include "compiler/emit/emit.h"
 #include "compiler/support.h"
 
 namespace baretile::compiler::test {
@@ -31,6 +32,33 @@ TEST(Compile, AKernelThatDstCannotHoldIsCutAndNoOther) {
   EXPECT_GT(cut, 1u);
   EXPECT_EQ(launches({sum_of_seven({70, 33})}), 1u);
   EXPECT_EQ(launches({crowded({40, 64}), sum_of_seven({70, 33})}), cut + 1);
+}
+
+// What is needed to the end is made of one operand, so that no fewer operands make room.
+TEST(Compile, AKernelOfManyValuesOfOneOperandIsCut) {
+  setenv("BARETILE_CACHE_DIR", BARETILE_BINARY_DIR "/test-cache", 1);
+  constexpr size_t kCount = 6;
+  const Tensor sum = input({33, 63}) + 0.25;
+  std::vector<Tensor> powers, out;
+  for (size_t n = 0; n < kCount; ++n) powers.push_back(exp(sum * (0.25 * double(n) + 1)));
+  for (size_t n = 0; n < kCount; ++n) out.push_back(powers[n] * powers[kCount - 1 - n] + double(n));
+  const size_t launches = compile(capture(out).graph).program.launches.size();
+  EXPECT_GT(launches, 1u);
+  EXPECT_LE(launches, kCount);
+}
+
+TEST(Compile, AKernelOfMoreTensorsThanALaunchNamesIsTooLarge) {
+  const auto kernel = [](size_t count) {
+    const Tensor sum = input({3}) + 0.25;
+    std::vector<Tensor> out;
+    for (size_t n = 0; n < count; ++n) out.push_back(sum * double(n + 2));
+    const Capture captured = capture(out);
+    const FusionPlan plan = fuse(captured.graph);
+    EXPECT_EQ(plan.kernels.size(), 1u);
+    return plan.kernels[0].spec;
+  };
+  EXPECT_NO_THROW(emit(kernel(abi::kMaxArgs - 1)));
+  EXPECT_THROW(emit(kernel(abi::kMaxArgs)), KernelTooLarge);
 }
 
 }  // namespace

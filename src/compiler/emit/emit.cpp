@@ -1,5 +1,8 @@
 #include "compiler/emit/emit.h"
 
+#include <fmt/format.h>
+
+#include "baretile/abi.h"
 #include "baretile/error.h"
 #include "compiler/emit/attention.h"
 #include "compiler/emit/compute.h"
@@ -30,6 +33,9 @@ Emitted emit_compute(const KernelSpec& spec) {
 }  // namespace
 
 KernelSource emit(const KernelSpec& spec) {
+  if (spec.buffers.size() > abi::kMaxArgs)
+    throw KernelTooLarge(fmt::format("kernel {} uses {} tensors, of which a launch names {}; it must be split",
+                                     spec.name, spec.buffers.size(), abi::kMaxArgs));
   if (spec.kind == KernelKind::attention) return {spec.name, attention_text(spec)};
   return {spec.name, spec.kind == KernelKind::move ? move_text(spec) : emit_compute(spec).text};
 }

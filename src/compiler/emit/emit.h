@@ -7,12 +7,12 @@
 
 namespace baretile::compiler {
 
-// A kernel needs more of Dst than there is.
-struct DstFull : Unsupported {
+// A kernel needs more of Dst than there is, or more tensors than a launch names.
+struct KernelTooLarge : Unsupported {
   using Unsupported::Unsupported;
 };
 
-// Throws DstFull, or Unsupported for a format that no unit takes.
+// Throws KernelTooLarge, or Unsupported for a format that no unit takes.
 KernelSource emit(const KernelSpec& spec);
 
 // How many tiles at most have work.

@@ -28,8 +28,8 @@ Place ComputeEmitter::new_rows(u32 rows) {
   const Place place{next_row_, 0};
   next_row_ += rows;
   if (next_row_ > kDstRows)
-    throw DstFull(fmt::format("kernel {} needs {} rows of Dst or more, which has {}; it must be split",
-                                  plan_.spec.name, next_row_, kDstRows));
+    throw KernelTooLarge(fmt::format("kernel {} needs {} rows of Dst or more, which has {}; it must be split",
+                                     plan_.spec.name, next_row_, kDstRows));
   return place;
 }
 

@@ -31,7 +31,7 @@ struct Cluster {
   i64 left = -1;              // contractions: the node all of them have on the left
   DType right = DType::fp32;  // and the dtype on the right
   std::vector<u32> members;   // ascending
-  size_t most = kMaxSlots;    // slots
+  SlotLimit limit;            // the least of its members
 };
 
 struct Analysis {

@@ -26,7 +26,7 @@ class Clusterer {
     const Node& n = a_.graph.nodes[node];
     Cluster cluster;
     cluster.members = {node};
-    cluster.most = most(node);
+    cluster.limit = limit(node);
     cluster.domain = extents(n.shape);
     if (a_.family(node) == Family::reduce) {
       cluster.domain = extents(a_.graph.nodes[n.inputs[0]].shape);
@@ -49,9 +49,9 @@ class Clusterer {
     }
   }
 
-  size_t most(u32 node) const {
+  SlotLimit limit(u32 node) const {
     const auto found = limits_.find(node);
-    return found == limits_.end() ? kMaxSlots : found->second;
+    return found == limits_.end() ? SlotLimit{} : found->second;
   }
 
   // Arithmetic on reductions and constants alone stays with the reductions, along whose axis it is constant.
@@ -67,7 +67,8 @@ class Clusterer {
       if (keeps_apart(read[0], read[i], node)) return false;
     }
     Cluster& cluster = a_.clusters[read[0]];
-    cluster.most = std::min(cluster.most, most(node));
+    if (cluster.limit.part != limit(node).part) return false;
+    cluster.limit.most = std::min(cluster.limit.most, limit(node).most);
     a_.cluster_of[node] = i32(read[0]);
     cluster.members.push_back(node);
     a_.reduced[node] = true;
@@ -94,6 +95,7 @@ class Clusterer {
     Cluster &x = a_.clusters[into], &y = a_.clusters[from];
     if (into == from) return std::nullopt;
     if (!(x.domain == y.domain)) return Reason::shape;
+    if (x.limit.part != y.limit.part) return Reason::dst;
     ReduceAxis axis = x.axis == ReduceAxis::none ? y.axis : x.axis;
     if (y.axis != ReduceAxis::none && y.axis != axis) return Reason::axis;
     i64 left = x.left < 0 ? y.left : x.left;
@@ -101,11 +103,12 @@ class Clusterer {
     if (x.left >= 0 && y.left >= 0 && (x.left != y.left || x.right != y.right)) return Reason::left;
     Cluster x_before = x, y_before = y;
     relabel(y.members, into);
-    x = {x.domain, axis, left, x.left < 0 ? y.right : x.right, {}, std::min(x.most, y.most)};
+    x = {
+        x.domain, axis, left, x.left < 0 ? y.right : x.right, {}, {std::min(x.limit.most, y.limit.most), x.limit.part}};
     std::merge(x_before.members.begin(), x_before.members.end(), y.members.begin(), y.members.end(),
                std::back_inserter(x.members));
     y.members.clear();
-    const bool fits = slots(a_, x) <= x.most;
+    const bool fits = slots(a_, x) <= x.limit.most;
     if (fits && !leaves_and_returns(into, now)) return std::nullopt;
     relabel(y_before.members, from);
     x = std::move(x_before);

@@ -47,8 +47,11 @@ struct FusionPlan {
 // Distinct values a kernel may hold in Dst at once: eight 32-bit tiles. Intermediate results that no register holds
 // take some of them, which is only known when a kernel is emitted.
 inline constexpr size_t kMaxSlots = 8, kFewestSlots = 2;
-// By node of the simplified graph, where it must be fewer.
-using SlotLimits = std::map<u32, size_t>;
+struct SlotLimit {
+  size_t most = kMaxSlots;
+  u32 part = 0;  // nodes of two parts never share a kernel
+};
+using SlotLimits = std::map<u32, SlotLimit>;  // by node of the simplified graph, where there is one
 
 FusionPlan fuse(const Graph& graph, const SlotLimits& limits = {});
 

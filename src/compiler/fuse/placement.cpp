@@ -95,7 +95,7 @@ void Placement::place_elementwise(u32 node) {
     size_t cluster = size_t(a_.cluster_of[use.node]);
     bool cheap = recomputable(node, a_.sources[use.input].chain, a_.graph.nodes[use.input].shape, cost);
     ops += cost.ops;
-    if (!cheap || ops > kMaxRecomputed || slots_[cluster] + cost.loads > a_.clusters[cluster].most + 1)
+    if (!cheap || ops > kMaxRecomputed || slots_[cluster] + cost.loads > a_.clusters[cluster].limit.most + 1)
       return want_default(node);
     added.push_back({cluster, cost.loads});
   }
