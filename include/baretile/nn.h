@@ -137,7 +137,7 @@ class Trainer {
   Tensor operator()(const std::vector<Tensor>& batch);  // the loss before the update
 
  private:
-  Runtime& runtime_;
+  Parameters parameters_;
   Optimiser& optimiser_;
   Jit step_;
 };

@@ -86,9 +86,13 @@ class Runtime {
 
   RuntimeStats stats() const;
 
+  // Points at this Runtime wherever it is moved, and at null once it is destroyed: tensors hold it.
+  const std::shared_ptr<Runtime*>& self() const { return self_; }
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Runtime*> self_;
 };
 
 }  // namespace baretile

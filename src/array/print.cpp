@@ -113,7 +113,7 @@ class Pages {
     const i64 n = i64(element), row = n / e.cols % e.rows, matrix = n / (e.cols * e.rows);
     const i64 page = (matrix * grid.rows + row / compiler::page_rows(format_.tiling)) * grid.cols + n % e.cols / 32;
     if (read_.insert(page).second) {
-      expr_.runtime->read_pages(expr_.storage, u64(page), bytes_);
+      expr_.runtime()->read_pages(expr_.storage, u64(page), bytes_);
       format_.decode(bytes_, u64(page), std::span<Value>(values_));
     }
     return values_[element];

@@ -13,7 +13,7 @@ std::vector<Tensor*> all_of(Parameters parameters, std::vector<Tensor>& state) {
 }  // namespace
 
 Trainer::Trainer(Loss loss, const Parameters& parameters, Optimiser& optimiser, float clip)
-    : runtime_(optimiser.begin(parameters)),
+    : parameters_((optimiser.begin(parameters), parameters)),
       optimiser_(optimiser),
       step_(
           [loss = std::move(loss), parameters, clip, &optimiser](const std::vector<Tensor>& in) {
@@ -28,7 +28,7 @@ Trainer::Trainer(Loss loss, const Parameters& parameters, Optimiser& optimiser, 
 
 Tensor Trainer::operator()(const std::vector<Tensor>& batch) {
   std::vector<Tensor> in = batch;
-  for (Tensor& number : optimiser_.upload(runtime_)) in.push_back(std::move(number));
+  for (Tensor& number : optimiser_.upload(*parameters_[0]->runtime())) in.push_back(std::move(number));
   return step_(in)[0];
 }
 

@@ -252,9 +252,13 @@ class Runtime::Impl {
 
 Runtime::Runtime(const std::string& device, const RuntimeOptions& options) : Runtime(open_device(device), options) {}
 Runtime::Runtime(std::unique_ptr<Device> device, const RuntimeOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(device), options)) {}
-Runtime::~Runtime() = default;
-Runtime::Runtime(Runtime&&) noexcept = default;
+    : impl_(std::make_unique<Impl>(std::move(device), options)), self_(std::make_shared<Runtime*>(this)) {}
+Runtime::~Runtime() {
+  if (self_) *self_ = nullptr;
+}
+Runtime::Runtime(Runtime&& other) noexcept : impl_(std::move(other.impl_)), self_(std::move(other.self_)) {
+  if (self_) *self_ = this;
+}
 
 const DeviceInfo& Runtime::device() const { return impl_->chip_.info(); }
 u32 Runtime::workers() const { return impl_->grid_.workers(); }

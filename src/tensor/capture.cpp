@@ -99,6 +99,14 @@ Capture capture(std::span<const Tensor> tensors) {
   return out;
 }
 
+Runtime* Expr::runtime() const {
+  if (home && !*home)
+    throw UsageError(
+        fmt::format("tensor {} {} belongs to a Runtime that was destroyed; keep it alive as long as its tensors.",
+                    compiler::to_string(node.shape), compiler::to_string(node.dtype)));
+  return home ? *home : nullptr;
+}
+
 Expr::~Expr() {
   std::vector<std::shared_ptr<Expr>> pending;
   auto take = [&](Expr& expr) {

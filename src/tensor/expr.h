@@ -22,9 +22,11 @@ struct Expr {
   std::vector<std::shared_ptr<Expr>> inputs;
   std::vector<u32> detached;  // the inputs to which no gradient flows
   std::unique_ptr<CustomGradient> custom;
-  Runtime* runtime = nullptr;
-  DeviceBuffer storage;  // of an external, in the default tiling
-  ~Expr();               // without recursion: chains grow long
+  std::shared_ptr<Runtime* const> home;  // Runtime::self(); null: of no device
+  DeviceBuffer storage;                  // of an external, in the default tiling
+  Runtime* runtime() const;              // null: of no device; UsageError where it was destroyed
+  void place(const Runtime* on) { home = on ? on->self() : nullptr; }
+  ~Expr();  // without recursion: chains grow long
 };
 
 // A node over the inputs, on their device. Whatever reads or makes block formats, but for casts, does so in bf16. What

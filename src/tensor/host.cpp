@@ -20,7 +20,7 @@ std::shared_ptr<Expr> stored(Runtime& runtime, Shape shape, DType dtype) {
   auto expr = std::make_shared<Expr>();
   PageFormat format(shape, dtype);
   expr->node = {compiler::Op::external, dtype, std::move(shape), {}, {}, 0};
-  expr->runtime = &runtime;
+  expr->place(&runtime);
   expr->storage = runtime.allocate(format.page_bytes(), format.pages());
   return expr;
 }
@@ -65,7 +65,7 @@ std::vector<Value> download(Tensor tensor) {
   std::vector<Value> values(size_t(compiler::element_count(expr.node.shape)));
   PageFormat format(expr.node.shape, expr.node.dtype);
   for_chunks(format, [&](u64 page, std::span<std::byte> bytes) {
-    expr.runtime->read_pages(expr.storage, page, bytes);
+    expr.runtime()->read_pages(expr.storage, page, bytes);
     format.decode(bytes, page, std::span(values));
   });
   return values;

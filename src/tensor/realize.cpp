@@ -26,8 +26,8 @@ bool has_value(const Tensor& tensor) { return tensor.expr()->storage.pages() != 
 Runtime& runtime_of(const Capture& captured) {
   Runtime* runtime = nullptr;
   for (const auto& expr : captured.outputs) {
-    if (!runtime) runtime = expr->runtime;
-    if (!expr->runtime || expr->runtime != runtime) {
+    if (!runtime) runtime = expr->runtime();
+    if (!runtime || expr->runtime() != runtime) {
       throw UsageError(
           fmt::format("realize: {} of shape {} belongs to no device, or to another one than the rest; combine it with "
                       "a tensor made with a Runtime.",
@@ -81,6 +81,7 @@ void realize(std::span<const Tensor> tensors) {
   std::vector<Tensor> wanted;
   for (const Tensor& tensor : tensors) {
     if (!tensor) throw UsageError("realize: the tensor is empty; give it a value first.");
+    tensor.runtime();  // is still there
     if (!has_value(tensor)) wanted.push_back(tensor);
   }
   if (wanted.empty()) return;

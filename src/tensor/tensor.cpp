@@ -55,12 +55,12 @@ Tensor make(Op op, DType dtype, Shape shape, std::vector<Tensor> inputs, std::ve
   }
   expr->node = {op, dtype, std::move(shape), {}, std::move(attrs), 0};
   for (const Tensor& input : inputs) {
-    Runtime* runtime = input.expr()->runtime;
-    if (runtime && expr->runtime && runtime != expr->runtime) {
+    const Runtime* runtime = input.expr()->runtime();
+    if (runtime && expr->home && runtime != *expr->home) {
       throw UsageError(fmt::format(
           "{}: the tensors lie on two devices; bring one to the other with to_host and from_host.", info(op).name));
     }
-    if (runtime) expr->runtime = runtime;
+    if (runtime) expr->place(runtime);
     if (input.detached() || NoGrad::active()) expr->detached.push_back(u32(expr->inputs.size()));
     expr->inputs.push_back(input.expr());
   }
@@ -77,9 +77,7 @@ const Tensor& checked(const char* op, const Tensor& x) {
 namespace {
 
 // A plain number: it takes the dtype of what it meets.
-bool is_number(const Tensor& x) {
-  return x.expr()->node.op == Op::constant && x.rank() == 0 && x.expr()->runtime == nullptr;
-}
+bool is_number(const Tensor& x) { return x.expr()->node.op == Op::constant && x.rank() == 0 && !x.expr()->home; }
 
 bool holds(DType dtype, double value) {
   if (is_float(dtype)) return true;
@@ -132,7 +130,7 @@ Tensor as_operand(const Tensor& x, DType dtype, const Shape& shape) {
   if (!is_number(x)) return x.cast(dtype).expand(shape);
   Tensor number = make(Op::constant, dtype, shape, {});
   number.expr()->node.value = x.expr()->node.value;
-  number.expr()->runtime = x.runtime();
+  number.expr()->home = x.expr()->home;
   if (dtype == DType::boolean) number.expr()->node.value = number.expr()->node.value != 0;
   return number;
 }
@@ -220,7 +218,7 @@ Tensor::Tensor(double number) : expr_(make(Op::constant, DType::fp32, {}, {}).ex
 Tensor iota(Runtime* runtime, Shape shape, DType dtype) {
   compiler::check_extents("arange", shape);
   Tensor out = make(Op::iota, is_integer(dtype) ? dtype : DType::int32, std::move(shape), {});
-  out.expr()->runtime = runtime;
+  out.expr()->place(runtime);
   return out.cast(dtype);
 }
 
@@ -230,7 +228,7 @@ Tensor filled(Runtime* runtime, Shape shape, double value, DType dtype) {
   if (is_block(dtype)) return filled(runtime, std::move(shape), value, DType::fp32).cast(dtype);
   Tensor out = make(Op::constant, dtype, std::move(shape), {});
   out.expr()->node.value = value;
-  out.expr()->runtime = runtime;
+  out.expr()->place(runtime);
   return out;
 }
 
@@ -241,7 +239,7 @@ Tensor Tensor::placeholder(Shape shape, DType dtype) {
 
 const Shape& Tensor::shape() const { return checked("shape", *this).expr_->node.shape; }
 DType Tensor::dtype() const { return checked("dtype", *this).expr_->node.dtype; }
-Runtime* Tensor::runtime() const { return checked("runtime", *this).expr_->runtime; }
+Runtime* Tensor::runtime() const { return checked("runtime", *this).expr_->runtime(); }
 i64 Tensor::size(i64 axis) const { return shape()[compiler::checked_axis("size", shape(), axis)]; }
 
 Tensor Tensor::reshape(Shape wanted) const {
@@ -371,7 +369,7 @@ Tensor custom_gradient(const Tensor& given, std::span<const Tensor> inputs, Grad
   auto expr = std::make_shared<Expr>();  // a view of all of the value: costs nothing
   expr->node = {Op::reshape, value.dtype(), value.shape(), {}, {}, 0};
   expr->inputs = {value.expr()};
-  expr->runtime = value.runtime();
+  expr->home = value.expr()->home;
   expr->custom = std::make_unique<CustomGradient>();
   for (const Tensor& x : inputs) expr->custom->inputs.push_back(x.detached() || NoGrad::active() ? nullptr : x.expr());
   expr->custom->gradient = std::move(gradient);

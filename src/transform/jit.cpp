@@ -19,7 +19,7 @@ compiler::Node outside(const Tensor& x) { return {Op::external, x.dtype(), x.sha
 Tensor holding(Runtime* runtime, compiler::Node node, DeviceBuffer storage) {
   auto expr = std::make_shared<Expr>();
   expr->node = {Op::external, node.dtype, std::move(node.shape), {}, {}, 0};
-  expr->runtime = runtime;
+  expr->place(runtime);
   expr->storage = std::move(storage);
   return Tensor(std::move(expr));
 }
@@ -149,7 +149,13 @@ std::vector<Tensor> Jit::Trace::replay(std::span<const Tensor> given) const {
   for (const External& e : externals)
     addresses.push_back((e.constant ? *e.constant : *given[e.argument].expr()).storage.address());
   Runtime* runtime = nullptr;
-  for (const External& e : externals) runtime = e.constant ? e.constant->runtime : given[e.argument].runtime();
+  for (const External& e : externals) {
+    Runtime* const its = (e.constant ? *e.constant : *given[e.argument].expr()).runtime();
+    if (runtime && runtime != its)
+      throw UsageError("jit: the tensors lie on two devices; bring one to the other with to_host and from_host.");
+    runtime = its;
+  }
+  for (size_t n = 0; !runtime && n < given.size(); ++n) runtime = given[n].runtime();
   if (!runtime && !made.empty()) throw UsageError("jit: the function uses no tensor of a device; give it one.");
   std::vector<u64> places;  // of values that nobody holds but the state and `given`
   for (const i64 argument : replaces) {

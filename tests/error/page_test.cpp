@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <sstream>
 
 #include "baretile/autograd.h"
@@ -93,6 +94,13 @@ const Mistake kMistakes[] = {
     MISTAKE("Values", "Assign a tensor to it before.", Tensor() + 1),
     MISTAKE("Values", "Only tensors made with a `Runtime` have values.", of({2}).to_host()),
     MISTAKE("Values", "As many values as elements.", Tensor::from_host(rt, std::vector<float>(5), {2, 3})),
+    MISTAKE("Values", "Declare the `Runtime` before its tensors, so that it goes after them.",
+            [] {
+              std::optional<Runtime> other("sim");
+              const Tensor x = Tensor::full(*other, {2, 3}, 1, bf16);
+              other.reset();
+              x.to_host();
+            }()),
     MISTAKE("Values", "Nest all rows alike.", Tensor::of(rt, {{1, 2}, {3}})),
 };
 
