@@ -80,15 +80,16 @@ class Tensor {
   Tensor unsqueeze(i64 axis) const;                                            // with a new one
   Tensor pad(i64 axis, i64 before, i64 after, double value = 0) const;         // so many more elements at either end
   Tensor repeat(i64 axis, i64 times) const;                                    // the whole axis, end to end
-  Tensor index_select(i64 axis, const Tensor& index) const;                    // int32 of one axis
-  Tensor flip(i64 axis) const;                                                 // in reverse order
-  Tensor expand(Shape shape) const;                                            // axes of 1 repeated, new ones in front
+  Tensor index_select(i64 axis, const Tensor& index) const;  // int32 of one axis; beyond the extent: the last
+  Tensor flip(i64 axis) const;                               // in reverse order
+  Tensor expand(Shape shape) const;                          // axes of 1 repeated, new ones in front
   Tensor cast(DType dtype) const;  // to integers toward zero, as far as they reach; to boolean: whether not zero
 
   Tensor detach() const;  // the same value, through which no gradient flows; see autograd.h
 
-  // this[b, index[r], :] = values[b, r, :] in place. Tensors computed from the old value keep it. The write happens
-  // when this tensor, or one computed from it, is realized.
+  // this[b, index[r], :] = values[b, r, :] in place; an index that is no row writes nothing, and none may stand twice.
+  // Tensors computed from the old value keep it. The write happens when this tensor, or one computed from it, is
+  // realized.
   void assign_rows(const Tensor& index, const Tensor& values);
   // A box along one axis gets new values, from index `first` on; tensors computed from the old value keep it.
   void assign(i64 axis, i64 first, const Tensor& values);
@@ -170,7 +171,8 @@ class DefaultPrecision {
 // Block formats, also transposed on the right, are multiplied as they lie in memory; bfp4 on the right, and either on
 // the left, halve the time and lose nothing.
 Tensor matmul(const Tensor& x, const Tensor& y, Precision precision = DefaultPrecision::now());
-Tensor gather_rows(const Tensor& table, const Tensor& index);  // [n, c] of a table [m, c] by int32 [n]
+// [n, c] of a table [m, c] by int32 [n]; an index that is no row of the table takes its last one.
+Tensor gather_rows(const Tensor& table, const Tensor& index);
 Tensor concat(std::span<const Tensor> tensors, i64 axis);
 inline Tensor concat(std::initializer_list<Tensor> tensors, i64 axis) {
   return concat(std::span(tensors.begin(), tensors.size()), axis);
@@ -218,11 +220,13 @@ TopK topk(const Tensor& x, i64 count);  // the largest of the last axis, the lar
 // x[…, index[…, k]] over the last axis or another, zero beyond it; x and index agree in the other axes. Work grows with
 // the product of both extents.
 Tensor gather(const Tensor& x, const Tensor& index, i64 axis = -1);
-// x[…, index[…, k]] becomes values[…, k], the last of those that meet in one place, or grows by all of them.
+// x[…, index[…, k]] becomes values[…, k], the last of those that meet in one place, or grows by all of them. An index
+// that is no place of x changes nothing.
 Tensor scatter(const Tensor& x, const Tensor& index, const Tensor& values, i64 axis = -1);
 Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& values, i64 axis = -1);
-Tensor take(const Tensor& x, const Tensor& index);  // elements by their number in row-major order, in index's shape
-Tensor silu(const Tensor& x);                       // x / (1 + e^-x)
+// Elements by their number in row-major order, in index's shape; beyond them the last.
+Tensor take(const Tensor& x, const Tensor& index);
+Tensor silu(const Tensor& x);  // x / (1 + e^-x)
 Tensor mean(const Tensor& x, i64 axis, bool keepdims = false);
 Tensor softmax(const Tensor& x, i64 axis = -1);                                 // e^x over its sum
 Tensor rms_norm(const Tensor& x, const Tensor& weight, float epsilon = 1e-5f);  // over the last axis

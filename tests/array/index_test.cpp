@@ -139,5 +139,22 @@ TEST_P(Indices, ScatterKeepsItsDtypeAndHasGradients) {
   EXPECT_EQ(to_string(grads[1]), "[0, 1, 100]") << "what was overwritten has none";
 }
 
+TEST_P(Indices, BeyondTheEndIsWhatTheHeaderSays) {
+  const Array x{{3, 2}, {1, 2, 3, 4, 5, 6}}, one{{4}, {2, 3, -1, INT32_MIN}};
+  const Array places{{3, 3}, {1, 2, -1, 0, INT32_MAX, 1, -2, 2, 3}}, values{{3, 3}, {7, 8, 9, 7, 8, 9, 7, 8, 9}};
+  const Tensor table = upload(x), index = upload(one, DType::int32), at = upload(places, DType::int32);
+  Tensor written = upload(x);
+  written.assign_rows(index, upload({{4, 2}, {7, 8, -1, -1, -2, -2, -3, -3}}));
+  Cases cases;
+  cases.add("gather_rows", gather_rows(table, index), {{4, 2}, {5, 6, 5, 6, 5, 6, 5, 6}});
+  cases.add("index_select", table.index_select(1, index), {{3, 4}, {2, 2, 2, 2, 4, 4, 4, 4, 6, 6, 6, 6}});
+  cases.add("take", take(table, upload({{3}, {4, 6, -1}}, DType::int32)), {{3}, {5, 6, 6}});
+  cases.add("gather", gather(table, at), {{3, 3}, {2, 0, 0, 3, 0, 4, 0, 0, 0}});
+  cases.add("scatter", scatter(table, at, upload(values)), {{3, 2}, {1, 7, 7, 9, 5, 6}});
+  cases.add("scatter_add", scatter_add(table, at, upload(values)), {{3, 2}, {1, 9, 10, 13, 5, 6}});
+  cases.add("assign_rows", written, {{3, 2}, {1, 2, 3, 4, 7, 8}});
+  cases.check();
+}
+
 }  // namespace
 }  // namespace baretile::tensor_test
