@@ -1,5 +1,6 @@
 // Tensors on a simulator: a runtime for each, uploads, and comparison with plain arithmetic.
 #pragma once
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
