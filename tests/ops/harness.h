@@ -16,6 +16,7 @@ inline Tensor after(const Tensor& x, const Numbers& n) {
   if (x.dtype() == DType::boolean) return logical_not(x);
   return x * (x.dtype() == DType::uint32 ? -n.factor : n.factor);
 }
+
 class Harness {
  public:
   explicit Harness(const char* device) : device_(device), runtime_(device) {}
@@ -70,7 +71,6 @@ class Harness {
   }
 
   const std::map<std::string, std::vector<u32>>& results() const { return results_; }
-  const std::set<Op>& reached() const { return reached_; }
 
  private:
   Tensor upload(const Array& x, DType dtype) {
@@ -149,7 +149,6 @@ class Harness {
 
   std::vector<std::vector<u32>> check(const std::vector<Job>& jobs, const Tensors& results, const Shape& shape,
                                       DType dtype, const Numbers* chain) {
-    note_rows(results);
     const auto out = bits_of(results);
     for (size_t n = 0; n < jobs.size(); ++n) {
       const Case& c = jobs[n].c;
@@ -197,18 +196,11 @@ class Harness {
     for (size_t n = 0; n < pages.size(); ++n) differ += pages[n] != host[n];
     return differ;
   }
-  void note_rows(const Tensors& results) {
-    Tensors full;
-    for (const Tensor& x : results)
-      if (!is_empty(x.shape())) full.push_back(x);
-    for (const compiler::Node& node : capture(full).graph.nodes) reached_.insert(node.op);
-  }
 
   const std::string device_;
   Runtime runtime_;
   std::map<std::string, std::vector<u32>> results_;
   std::set<std::string> combinations_, names_;
-  std::set<Op> reached_;
   u64 compared_ = 0;
 };
 

@@ -93,8 +93,8 @@ void run_entries(const std::vector<Entry>& entries) {
       };
       for (const Shape& shape : kShapes)
         if (is_empty(shape)) run(shape, dtypes[0], nullptr);
-      for (const size_t first : {n, n + 5})
-        if (const auto shape = fitting(entry, first, dtypes[0])) run(*shape, dtypes[0], nullptr);
+      if (const auto shape = fitting(entry, n, dtypes[0])) run(*shape, dtypes[0], nullptr);
+      if (const auto shape = fitting(entry, n + 5, dtypes[0]); shape && n % 2) run(*shape, dtypes[0], nullptr);
       const DType other = dtypes[(n + 1) % dtypes.size()];
       if (const auto shape = fitting(entry, n + 9, other)) run(*shape, other, &kNumbers[n % 2]);
     }
