@@ -13,7 +13,7 @@ std::vector<Tensor*> all_of(Parameters parameters, std::vector<Tensor>& state) {
 }  // namespace
 
 Trainer::Trainer(Loss loss, const Parameters& parameters, Optimiser& optimiser, float clip)
-    : parameters_((optimiser.begin(parameters), parameters)),
+    : parameters_((optimiser.begin(parameters), parameters)),  // makes the state that the step takes
       optimiser_(optimiser),
       step_(
           [loss = std::move(loss), parameters, clip, &optimiser](const std::vector<Tensor>& in) {

@@ -44,12 +44,13 @@ inline Entry indexed(const std::string& name, std::function<std::optional<Indexe
 
 // A tensor from nothing, of a shape, plus an operand of that shape, of which it has its device.
 inline Entry made(const std::string& name, size_t rank, std::function<Tensor(Runtime&, const Shape&)> make,
-                  std::function<double(const Shape&)> value) {
+                  std::function<double(const Shape&)> value, double absolute = 0) {
   return {name, fp32_only, [=](const Shape& shape, DType, Source& values) -> std::optional<Case> {
             if (rank != 0 && shape.size() != rank) return std::nullopt;
             Case c{{{values(shape), fp32}}, [=](const Tensors& t) {
                      return t[0].runtime() ? make(*t[0].runtime(), t[0].shape()) + t[0] : t[0];
                    }};
+            c.bound.absolute = absolute;
             c.want = [=](const std::vector<Array>& in) {
               return generate(shape, [&](const Shape& i) { return value(i) + in[0].at(i); });
             };
@@ -211,7 +212,7 @@ inline std::vector<Entry> made_entries() {
       [](Index i) { return 3 + double(i[0]); }));
   out.push_back(made(
       "linspace", 1, [](Runtime& rt, Index s) { return Tensor::linspace(rt, 0, double(s[0] - 1), s[0]); },
-      [](Index i) { return double(i[0]); }));
+      [](Index i) { return double(i[0]); }, 0x1p-22));
   out.push_back(made(
       "eye", 2, [](Runtime& rt, Index s) { return Tensor::eye(rt, s[0], s[1]); },
       [](Index i) { return i[0] == i[1]; }));

@@ -1,5 +1,7 @@
 // Kernels through emit, clang and the runtime, on a simulator.
 #pragma once
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "baretile/runtime.h"
