@@ -15,8 +15,9 @@ CODE = {".h", ".cpp", ".cc", ".S", ".def"}
 # Folder: (code-line budget, folders below src/ or include/baretile it may include from). `public` is include/baretile/*.h, `isa` include/baretile/isa.
 LAYERS = {
     "include/baretile": (900, {"public", "isa"}),
+    "include/baretile/capi.h": (120, set()),
     "include/baretile/isa": (1650, {"isa", "bits"}),
-    "src/pci": (960, {"public", "isa", "pci"}),
+    "src/pci": (980, {"public", "isa", "pci"}),
     "src/chip": (600, {"public", "isa", "pci", "chip"}),
     "src/noc": (300, {"public", "isa", "chip", "noc"}),
     "src/firmware": (500, {"public", "isa", "chip", "noc", "firmware"}),
@@ -31,6 +32,8 @@ LAYERS = {
     "kernels": (1400, {"public", "isa", "kernels"}),
     "kernels/sfpu": (2200, {"kernels"}),
     "src/models": (2200, {"public", "files", "models"}),
+    "src/capi": (600, {"public", "compiler", "tensor", "capi"}),
+    "python": (650, set()),
     "src/cli": (1000, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
     "src/sim": (11500, {"bits", "isa", "sim"}),
     "tools": (1300, set()),
@@ -63,8 +66,11 @@ def code_lines(path):
 
 def layer_files(folder):
     """Files of a layer, without those of layers inside it (include/baretile/isa, kernels/sfpu)."""
+    if (ROOT / folder).is_file():
+        return [ROOT / folder]
     inner = [ROOT / other for other in LAYERS if other.startswith(folder + "/")]
-    return [p for p in sources(folder) if not any(i in p.parents for i in inner)]
+    found = sources(folder, {".py"} if folder == "python" else CODE)
+    return [p for p in found if not any(i == p or i in p.parents for i in inner)]
 
 
 def layer_of_include(name):

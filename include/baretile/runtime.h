@@ -13,7 +13,7 @@
 #include "baretile/error.h"
 #include "baretile/program.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 class Chip;
 class BankAllocator;
