@@ -98,6 +98,9 @@ def check_includes():
     for path in layer_files("include/baretile"):
         if re.search(r"#\s*include\s+<(fmt|nlohmann)/", path.read_text()):
             error(path, 1, "fmt or json in a public header")
+        declares = path.name not in {"bits.h", "abi.h", "program.h"}  # these are values and inline functions only
+        if declares and re.search(r"^namespace baretile\b", path.read_text(), flags=re.M):
+            error(path, 1, 'write namespace [[gnu::visibility("default")]] baretile, else the shared library does not export what is declared here')
 
 
 def check_sizes(show):
