@@ -34,7 +34,7 @@ LAYERS = {
     "src/models": (2200, {"public", "files", "models"}),
     "src/capi": (600, {"public", "compiler", "tensor", "capi"}),
     "python": (650, {"capi"}),
-    "src/cli": (1000, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
+    "src/cli": (1200, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
     "src/sim": (11500, {"bits", "isa", "sim"}),
     "tools": (1300, set()),
     "bench": (400, {"public", "isa", "compiler", "chip", "models", "bench"}),
