@@ -7,6 +7,7 @@
 #include "baretile/explain.h"
 #include "baretile/files.h"
 #include "baretile/jit.h"
+#include "baretile/kernel.h"
 #include "baretile/nn.h"
 #include "baretile/program.h"
 #include "baretile/random.h"

@@ -1,6 +1,7 @@
 // Kernel sources to images, through the disk cache. Needs no device.
 //   std::vector<KernelImage> images = build_kernels(std::vector<KernelSource>{{"fib", text}});
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,12 +19,17 @@ struct KernelSource {
 struct BuildOptions {
   std::string cache_folder = {};     // empty: cache_root()/kernels
   std::string search_path = {};      // where clang and ld.lld are; empty: $PATH
+  std::optional<bool> debug = {};    // with bt_print and bt_assert; empty: whether $BARETILE_DEBUG is 1
   u64 cache_bytes = u64{256} << 20;  // least recently used kernels beyond this are removed
 };
 
 // Images in the order of `sources`, whose texts may repeat. What the cache lacks is compiled, at most one compiler a
 // processor at a time.
 std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, const BuildOptions& options = {});
+
+// The linked file of an image that build_kernels made: the same code with line tables, and what kernels/debug/print.h left
+// for the host. Compiled when the cache lacks it.
+std::vector<u8> linked_with_lines(const KernelImage& image);
 
 // Of this process so far.
 struct BuildStats {
