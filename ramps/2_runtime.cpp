@@ -4,7 +4,6 @@
 #include <baretile/isa/noc.h>
 
 #include <iostream>
-#include <numeric>
 
 using namespace baretile;
 
@@ -14,9 +13,8 @@ static const std::string kCommon = R"(
 using namespace baretile;
 using namespace baretile::kernel;
 
-// The two network interfaces of a tile take requests through a few registers each. A request names two ends, "targ" and
-// "ret": a read goes from targ to ret, a write too. It is on its way when the store to kNiuCmd returns, and done when a
-// counter of acknowledgements has moved.
+// The two network interfaces of a tile take requests through registers: data goes from "targ" to "ret". A request is on
+// its way when the store to kNiuCmd returns, and done when a counter of acknowledgements has moved.
 template <u32 noc>
 void noc_read(u32 coord, u32 address, u32 l1, u32 bytes) {
   using Port = Niu<noc, 0>;
@@ -64,15 +62,12 @@ inline u32 me() { return mailbox().info.logical_index; }
 static void check(bool good, const char* what) {
   if (!good) throw std::runtime_error(std::string("not as expected: ") + what);
 }
-
 static std::span<const std::byte> bytes(const std::vector<u32>& words) { return std::as_bytes(std::span(words)); }
-
 static std::vector<u32> l1_words(Runtime& rt, u32 worker, u32 count) {
   std::vector<u32> words(count);
   rt.read_l1(worker, abi::kData, std::as_writable_bytes(std::span(words)));
   return words;
 }
-
 static void clear(Runtime& rt) {
   for (u32 w = 0; w < rt.workers(); ++w) rt.write_l1(w, abi::kData, bytes(std::vector<u32>(16)));
 }
@@ -133,7 +128,7 @@ extern "C" void kernel_brisc(const u32* args) {
   const u32 pages = 500, page_words = 256;
   DeviceBuffer buffer = rt.allocate(page_words * 4, pages);
   std::vector<u32> data(pages * page_words);
-  std::iota(data.begin(), data.end(), 0u);
+  for (u32 i = 0; i < data.size(); ++i) data[i] = i;
   rt.write_pages(buffer, 0, bytes(data));
   clear(rt);
   rt.launch(kernel, {u32(buffer.address()), pages});
@@ -222,7 +217,7 @@ extern "C" void kernel_brisc(const u32* args) {
   std::cout << '\n';
 }
 
-// 6. And a wait for what never comes: the watchdog says which core of which tile stands at which line.
+// 6. A wait for what never comes: the watchdog says which core of which tile stands at which line.
 static void a_wait_too_many() {
   Runtime rt(std::string(), {.deadline = std::chrono::milliseconds(300), .hold_in_reset = {}});
   const KernelImage kernel = compile_kernel("never", kCommon + R"(

@@ -122,10 +122,10 @@ struct QueueControl {
   u32 consumed;          // dispatch tile: records done
   u32 completed;         // dispatch tile: value of the last fence passed
   u32 reserved;
-  u32 acks;              // workers: atomic increments, one a tile at boot and one a tile and launch; 16-byte aligned as the NoC wants it
-  u32 reserved1[3];
-  u32 failed;            // cores: atomic increments, one a failed bt_assert
+  u32 failed;            // cores: atomic increments, one a failed bt_assert; 16-byte aligned as the NoC wants it
+  u32 reserved1[3];      // the host polls what is above
+  u32 acks;              // workers: atomic increments, one a tile at boot and one a tile and launch; aligned alike
 };
-static_assert(offsetof(QueueControl, acks) == 16 && offsetof(QueueControl, failed) == 32 && kQueueControl >= kQueue + kQueueRecords * sizeof(QueueRecord));
+static_assert(offsetof(QueueControl, failed) == 16 && offsetof(QueueControl, acks) == 32 && kQueueControl >= kQueue + kQueueRecords * sizeof(QueueRecord));
 
 }  // namespace baretile::abi

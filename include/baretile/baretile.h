@@ -2,6 +2,7 @@
 #pragma once
 #include "baretile/autograd.h"
 #include "baretile/chip.h"
+#include "baretile/custom.h"
 #include "baretile/device.h"
 #include "baretile/error.h"
 #include "baretile/explain.h"

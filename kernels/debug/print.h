@@ -1,7 +1,6 @@
 // Looking into a running kernel, when it is built with BARETILE_DEBUG; without, all of this is no code at all.
 //   bt_print("item {} of {}, {:#x}", item, count, address);   // any core; {fmt}'s format specifications
-//   bt_assert(item < count, item, count);                     // stops the program and names file, line, tile, core and
-//   values
+//   bt_assert(item < count, item, count);  // stops the program, with an error of file, line, tile, core and values
 #pragma once
 #include "baretile/abi.h"
 #include "baretile/isa/mmio.h"
@@ -129,6 +128,6 @@ Arity<sizeof...(T)> arity(const T&...);  // for decltype
   } while (0)
 
 // Notes where the core is, for the watchdog; put before what may wait.
-#define bt_mark() asm volatile("1: auipc t6, 0\n\tsw t6, 0(tp)" ::: "t6", "memory")
+#define bt_mark() asm volatile("auipc t6, 0\n\tsw t6, 0(tp)" ::: "t6", "memory")
 
 #endif

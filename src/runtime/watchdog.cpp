@@ -30,8 +30,9 @@ Watchdog::Clock Watchdog::now() const {
 }
 
 abi::QueueControl Watchdog::control() {
-  abi::QueueControl control;
-  chip_.read(grid_.dispatch(), abi::kQueueControl, std::as_writable_bytes(std::span(&control, 1)));
+  abi::QueueControl control{};
+  constexpr size_t kPolled = offsetof(abi::QueueControl, failed) + sizeof(control.failed);
+  chip_.read(grid_.dispatch(), abi::kQueueControl, std::as_writable_bytes(std::span(&control, 1)).first(kPolled));
   return control;
 }
 

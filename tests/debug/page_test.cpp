@@ -10,7 +10,7 @@
 #include "baretile/runtime.h"
 #include "pci/simulators.h"
 
-namespace baretile {
+namespace baretile::debugging_page {
 namespace {
 
 const std::string kStart = R"(#include "kernels/kernel.h"
@@ -159,4 +159,4 @@ TEST(DebuggingPage, ShowsWhatItsKernelsPrint) {
 }
 
 }  // namespace
-}  // namespace baretile
+}  // namespace baretile::debugging_page

@@ -109,6 +109,9 @@ TEST(Symbols, LineTablesLeaveTheCodeAsItIsAndAreMadeWhenAsked) {
   std::ofstream(elf) << "no ELF file";
   EXPECT_THROW(compiler::linked_with_lines(image), Error);
   std::filesystem::remove(elf);
+  std::filesystem::remove(image.source);
+  EXPECT_THROW(compiler::linked_with_lines(image), SystemError);
+  std::filesystem::remove(std::filesystem::path(image.source).replace_extension(".kernel"));
 }
 
 TEST(Symbols, RefuseATruncatedFile) {

@@ -1,5 +1,7 @@
 #include "compiler/build/build.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -121,6 +123,9 @@ std::vector<u8> linked_with_lines(const KernelImage& image) {
   if (image.source.empty())
     throw UsageError(fmt::format("kernel {} was not made by build_kernels; its lines are not known", image.name));
   const std::filesystem::path source = image.source, linked = std::filesystem::path(source).replace_extension(".elf");
+  if (!std::filesystem::exists(source))
+    throw SystemError(fmt::format("{} was removed since kernel {} was built; build it again", image.source, image.name),
+                      image.source);
   const KernelCache cache(source.parent_path());
   const FileLock lock = cache.lock(image.key);
   std::optional<std::string> file = cache.read_text(linked.filename());
