@@ -30,8 +30,10 @@ std::string line_of(const std::string& name, const std::string& text, const std:
 class DebugTest : public OnSimulator {
  protected:
   // Lines of bt_print go to `lines`.
-  RuntimeOptions options(std::chrono::milliseconds deadline = std::chrono::minutes(10)) {
-    return {.deadline = deadline, .hold_in_reset = {}, .print = [this](const std::string& l) { lines.push_back(l); }};
+  RuntimeOptions options(std::chrono::milliseconds deadline = std::chrono::minutes(10), bool as_on_a_card = false) {
+    return {.deadline = deadline, .hold_in_reset = !as_on_a_card, .print = [this](const std::string& l) {
+              lines.push_back(l);
+            }};
   }
   // What ends the launch.
   template <class Run>
@@ -141,7 +143,7 @@ extern "C" void kernel_)" + core +
     if (mailbox().info.logical_index == 3) check<7>(n, -1);
   reg(abi::kData) = 1;
 })";
-    Runtime runtime(device(), options());
+    Runtime runtime(device(), options(std::chrono::minutes(10), core.starts_with("trisc")));
     const auto start = std::chrono::steady_clock::now();
     const DeviceError error = error_of([&] { runtime.launch(build("assertion", text), {}, 5); });
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30)) << "the deadline is ten minutes";
@@ -219,7 +221,8 @@ TEST_P(DebugTest, AHangIsReportedWithSourceLinesAndTheChipWorksAgain) {
       runtime.read_l1(runtime.workers() - 1, abi::kData, std::as_writable_bytes(std::span(&word, 1)));
       return word == 7;
     };
-    auto hung = std::make_unique<Runtime>(std::make_unique<Shared>(chip), options(std::chrono::milliseconds(200)));
+    auto hung =
+        std::make_unique<Runtime>(std::make_unique<Shared>(chip), options(std::chrono::milliseconds(200), debug));
     EXPECT_TRUE(works(*hung));
     for (u32 w = 0; w < hung->workers(); ++w) hung->write_l1(w, abi::kData, std::vector<std::byte>(4));
     expect_hang_report(error_of([&] { hung->launch(build("hang", kHang, debug), {}); }), spins, calls, room);
