@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "baretile/isa/mmio.h"
-#include "compiler/build/build.h"
+#include "debug/linked.h"
 #include "noc/coord.h"
 
 namespace baretile::debug {
@@ -152,7 +152,7 @@ std::string tile_state(const Running& running, NocXY tile, const abi::Mailbox& b
 const Symbols* KernelSymbols::of(const KernelImage& kernel, std::string& why_not) try {
   const auto known = by_key_.find(kernel.key);
   if (known != by_key_.end()) return &known->second;
-  return &by_key_.emplace(kernel.key, Symbols(compiler::linked_with_lines(kernel))).first->second;
+  return &by_key_.emplace(kernel.key, Symbols(linked_with_lines(kernel))).first->second;
 } catch (const Error& error) {  // of the machine or the cache; what is reported without lines is still worth having
   why_not = error.what();
   return nullptr;

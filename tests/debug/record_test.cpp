@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "compiler/build/build.h"
+#include "debug/linked.h"
 
 namespace baretile::debug {
 namespace {
@@ -17,7 +18,7 @@ extern "C" void kernel_brisc(const baretile::u32* args) {
   bt_assert(args[0] != 3);
   bt_print("{:.2f}", args[0]);
 })"};
-    return Symbols(compiler::linked_with_lines(
+    return Symbols(linked_with_lines(
         compiler::build_kernels({&source, 1},
                                 {.cache_folder = BARETILE_BINARY_DIR "/kernel-cache", .search_path = {}, .debug = true})
             .front()));

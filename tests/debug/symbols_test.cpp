@@ -8,6 +8,7 @@
 
 #include "compiler/build/build.h"
 #include "compiler/build/clang.h"
+#include "debug/linked.h"
 
 namespace baretile::debug {
 namespace {
@@ -64,7 +65,7 @@ bool same_file(const std::string& ours, const std::string& theirs) {  // ours le
 TEST(Symbols, GivesTheLinesAndInlinedCallsThatLlvmGives) {
   if (!std::filesystem::exists("/usr/bin/llvm-symbolizer")) GTEST_SKIP() << "llvm-symbolizer is not installed";
   const KernelImage image = build(kText);
-  const Symbols symbols(compiler::linked_with_lines(image));
+  const Symbols symbols(linked_with_lines(image));
   const std::string elf = std::filesystem::path(image.source).replace_extension(".elf");
   const auto expected = expected_lines(elf, image.code.size());
   ASSERT_EQ(expected.size(), image.code.size() / 4);
@@ -88,7 +89,7 @@ TEST(Symbols, GivesTheLinesAndInlinedCallsThatLlvmGives) {
 }
 
 TEST(Symbols, KnowsThePlacesOfPrintsAndAssertions) {
-  const Symbols symbols(compiler::linked_with_lines(build(kText)));
+  const Symbols symbols(linked_with_lines(build(kText)));
   std::vector<std::string> found;
   for (u32 id = 0; id < 100; ++id)
     if (const Site* site = symbols.site(id))
@@ -104,18 +105,18 @@ TEST(Symbols, LineTablesLeaveTheCodeAsItIsAndAreMadeWhenAsked) {
       compiler::build_kernels({&source, 1}, {.cache_folder = cache, .search_path = {}, .debug = false}).front();
   const std::filesystem::path elf = std::filesystem::path(image.source).replace_extension(".elf");
   std::filesystem::remove(elf);
-  EXPECT_FALSE(Symbols(compiler::linked_with_lines(image)).lines(0).empty());
+  EXPECT_FALSE(Symbols(linked_with_lines(image)).lines(0).empty());
   EXPECT_TRUE(std::filesystem::exists(elf));
   std::ofstream(elf) << "no ELF file";
-  EXPECT_THROW(compiler::linked_with_lines(image), Error);
+  EXPECT_THROW(linked_with_lines(image), Error);
   std::filesystem::remove(elf);
   std::filesystem::remove(image.source);
-  EXPECT_THROW(compiler::linked_with_lines(image), SystemError);
+  EXPECT_THROW(linked_with_lines(image), SystemError);
   std::filesystem::remove(std::filesystem::path(image.source).replace_extension(".kernel"));
 }
 
 TEST(Symbols, RefuseATruncatedFile) {
-  const std::vector<u8> whole = compiler::linked_with_lines(build(kText));
+  const std::vector<u8> whole = linked_with_lines(build(kText));
   for (size_t bytes = 0; bytes + 400 < whole.size(); bytes += 97)
     EXPECT_THROW(Symbols(std::span(whole).first(bytes)), SystemError) << bytes;
 }

@@ -13,7 +13,6 @@
 #include "baretile/kernel.h"
 #include "compiler/build/cache.h"
 #include "compiler/build/clang.h"
-#include "compiler/build/elf.h"
 #include "compiler/build/embedded.h"
 
 namespace baretile::compiler {
@@ -117,27 +116,6 @@ std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, co
   }
   build_nanoseconds += u64((std::chrono::steady_clock::now() - start).count());
   return images;
-}
-
-std::vector<u8> linked_with_lines(const KernelImage& image) {
-  if (image.source.empty())
-    throw UsageError(fmt::format("kernel {} was not made by build_kernels; its lines are not known", image.name));
-  const std::filesystem::path source = image.source, linked = std::filesystem::path(source).replace_extension(".elf");
-  if (!std::filesystem::exists(source))
-    throw SystemError(fmt::format("{} was removed since kernel {} was built; build it again", image.source, image.name),
-                      image.source);
-  const KernelCache cache(source.parent_path());
-  const FileLock lock = cache.lock(image.key);
-  std::optional<std::string> file = cache.read_text(linked.filename());
-  if (!file) {
-    const char* path = std::getenv("PATH");
-    compile_kernel(find_toolchain(cache, path ? path : ""), cache.headers(), source, {image.debug, true});
-    file = cache.read_text(linked.filename());
-  }
-  const std::vector<u8> bytes(file->begin(), file->end());
-  if (read_kernel_elf(bytes, source).code != image.code)
-    throw SystemError(fmt::format("{} is not of the code that runs; remove it", linked.string()), linked);
-  return bytes;
 }
 
 BuildStats build_stats() { return {compiled_kernels, cached_kernels, double(build_nanoseconds) * 1e-9}; }

@@ -27,10 +27,6 @@ struct BuildOptions {
 // processor at a time.
 std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, const BuildOptions& options = {});
 
-// The linked file of an image that build_kernels made: the same code with line tables, and what kernels/debug/print.h
-// left for the host. Compiled when the cache lacks it.
-std::vector<u8> linked_with_lines(const KernelImage& image);
-
 // Of this process so far.
 struct BuildStats {
   u64 compiled = 0, cached = 0;
