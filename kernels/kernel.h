@@ -3,6 +3,7 @@
 #include "baretile/abi.h"
 #include "baretile/isa/isa.h"
 #include "baretile/isa/mmio.h"
+#include "kernels/debug/print.h"
 
 namespace baretile::kernel {
 
@@ -24,6 +25,7 @@ inline void issue() {
 // Waits until every instruction of this thread is done. The store keeps the load behind the pushes, the addition waits
 // for its value (ManualTTSync.md).
 inline void drain() {
+  bt_mark();
   reg(kPcBufDrain) = 0;
   u32 value = reg(kPcBufDrain);
   asm volatile("andi %0, %0, 0" : "+r"(value));
@@ -71,6 +73,7 @@ inline void post() {
 }
 template <u32 semaphore>
 inline void take() {  // waits until it is posted
+  bt_mark();
   issue<encode(SEMWAIT{.Cond = 1, .SemMask = semaphore, .BlockMask = kBlockAll})>();
   issue<encode(SEMGET{.SemMask = semaphore})>();
 }
@@ -80,6 +83,7 @@ template <Core core, u32 code, class Ready>
 [[gnu::always_inline]] inline void wait_until(Ready ready) {
   if (ready()) return;
   mailbox().waypoints[u32(core)] = code;
+  bt_mark();
   do fence();
   while (!ready());
 }

@@ -10,6 +10,8 @@ namespace baretile::abi {
 inline constexpr u32 kFirmwareBase = 0x0;        // BRISC starts at 0; all five cores' images follow
 inline constexpr u32 kFirmwareBytes = 0x6000;
 inline constexpr u32 kMailbox = 0x6000;          // struct Mailbox
+inline constexpr u32 kDebugLog = 0x6480;         // a log a core, by isa::Core
+inline constexpr u32 kDebugLogBytes = 0x570;
 inline constexpr u32 kKernelArena = 0x8000;      // kernel images, placed by the runtime, shared by all launches of all programs
 inline constexpr u32 kKernelArenaBytes = 0x58000;
 inline constexpr u32 kData = 0x60000;            // a launch's circular buffers and scratch, laid out by the compiler
@@ -69,6 +71,19 @@ inline constexpr u32 kFirmwareCommandBuffer = 3;
 // What a core is doing, for the watchdog: a four-character code.
 constexpr u32 waypoint(const char (&c)[5]) { return u32(c[0]) | u32(c[1]) << 8 | u32(c[2]) << 16 | u32(c[3]) << 24; }
 
+// The debugging state of a core; its tp register points at it. The host sets `next` and `end`, and empties the log between launches.
+struct CoreDebug {
+  u32 position;          // L1 address of the instruction at which the core last began to wait, or was stopped; 0: none
+  u32 next, end;         // where its next record goes, and where none begins any more; see kernels/debug/print.h
+  u32 dropped;           // records that found no room
+  u32 failed;            // where the record of its failed bt_assert is; 0: none
+  u32 reserved[3];
+};
+inline constexpr u32 kMostRecordBytes = 32;  // of which a log has room for one behind `end`, for a bt_assert
+
+// boot.S: code that stores t6 - 4 as the core's position and stops it, and code that invalidates all instruction caches and stops.
+inline constexpr u32 kPositionTrap = 20, kInvalidateCaches = 32;
+
 struct Mailbox {
   LaunchRecord launch;                              // 0x000
   u32 sequence;                                     // 0x0E0  launch number, multicast last; 0 before the first
@@ -76,15 +91,16 @@ struct Mailbox {
   TileInfo info;                                    // 0x100
   u32 waypoints[5];                                 // 0x160  by isa::Core
   u32 core_done[5];                                 // 0x174  the launch's sequence when the core has returned from its kernel
-  u32 assert_info[6];                               // 0x188  line, core and values of the first failed bt_assert; line 0: none
+  u32 reserved3[6];
   CircularBufferSync cb[kMaxCircularBuffers];       // 0x1A0
   u32 go;                                           // 0x220  park = 0: the sequence that NCRISC and TRISCs may start, set by BRISC
   u32 reserved1[23];
   u32 scratch[64];                                  // 0x280  NoC sources of the firmware's own small writes
-  u32 reserved2[32];
+  CoreDebug debug[5];                               // 0x380  by isa::Core
 };
 static_assert(offsetof(Mailbox, sequence) == 0xE0 && offsetof(Mailbox, info) == 0x100 && offsetof(Mailbox, waypoints) == 0x160);
-static_assert(offsetof(Mailbox, cb) == 0x1A0 && sizeof(Mailbox) <= kKernelArena - kMailbox);
+static_assert(offsetof(Mailbox, cb) == 0x1A0 && offsetof(Mailbox, debug) == 0x380 && sizeof(CoreDebug) == 32);
+static_assert(kMailbox + sizeof(Mailbox) <= kDebugLog && kDebugLog + 5 * kDebugLogBytes <= kKernelArena);
 
 // The dispatch tile alone: a ring of queue records in its L1, filled by the host.
 inline constexpr u32 kQueue = 0x60000;            // QueueRecord[kQueueRecords]
@@ -106,8 +122,10 @@ struct QueueControl {
   u32 consumed;          // dispatch tile: records done
   u32 completed;         // dispatch tile: value of the last fence passed
   u32 reserved;
-  u32 acks;              // workers: atomic increments, one a tile at boot and one a tile and launch; 16-byte aligned as the NoC wants it
+  u32 failed;            // cores: atomic increments, one a failed bt_assert; 16-byte aligned as the NoC wants it
+  u32 reserved1[3];      // the host polls what is above
+  u32 acks;              // workers: atomic increments, one a tile at boot and one a tile and launch; aligned alike
 };
-static_assert(offsetof(QueueControl, acks) == 16 && kQueueControl >= kQueue + kQueueRecords * sizeof(QueueRecord));
+static_assert(offsetof(QueueControl, failed) == 16 && offsetof(QueueControl, acks) == 32 && kQueueControl >= kQueue + kQueueRecords * sizeof(QueueRecord));
 
 }  // namespace baretile::abi

@@ -2,11 +2,13 @@
 #pragma once
 #include "baretile/autograd.h"
 #include "baretile/chip.h"
+#include "baretile/custom.h"
 #include "baretile/device.h"
 #include "baretile/error.h"
 #include "baretile/explain.h"
 #include "baretile/files.h"
 #include "baretile/jit.h"
+#include "baretile/kernel.h"
 #include "baretile/nn.h"
 #include "baretile/program.h"
 #include "baretile/random.h"

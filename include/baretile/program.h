@@ -49,7 +49,9 @@ struct KernelImage {
   std::string name;
   std::vector<u8> code;
   std::array<u32, 5> entry{abi::kNoEntry, abi::kNoEntry, abi::kNoEntry, abi::kNoEntry, abi::kNoEntry};  // offsets into code, by isa::Core
-  std::string key;  // content hash of source, flags and compiler
+  std::string key;          // content hash of source, flags and compiler
+  std::string source = {};  // path of its text in the kernel cache, or empty
+  bool debug = false;       // with bt_print and bt_assert, see kernels/debug/print.h
 };
 
 struct LaunchArg {

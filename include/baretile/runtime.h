@@ -4,6 +4,7 @@
 // Any thread may call; calls take turns. The first error of the device stays: later calls throw it again.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ struct RuntimeOptions {
   // Cores between launches: held in reset, or waiting in firmware. By default as it is fast: in reset on simulators
   // only.
   std::optional<bool> hold_in_reset;
+  // Takes each line of bt_print, see kernels/debug/print.h; by default standard error does.
+  std::function<void(const std::string& line)> print = {};
 };
 
 struct RuntimeStats {
@@ -83,6 +86,14 @@ class Runtime {
   // Runs all launches in order and returns when they are done. `external_addresses[i]` is the address of the buffer
   // with external == i.
   void run(const Program& program, std::span<const u64> external_addresses);
+
+  // Runs one kernel on the first `workers` tiles and returns when it is done. Arguments reach every core as they are;
+  // UsageError when there are more than abi::kMaxArgs.
+  void launch(const KernelImage& kernel, std::vector<u32> args, u32 workers = UINT32_MAX);
+  // A worker's L1 from abi::kData on, which is the kernel's; abi::kDataBytes of it. UsageError for other ranges.
+  void write_l1(u32 worker, u32 address, std::span<const std::byte> data);
+  void read_l1(u32 worker, u32 address, std::span<std::byte> out);
+  u32 noc_coord(u32 worker) const;  // where it is on the NoC, as the registers in isa/noc.h take it
 
   RuntimeStats stats() const;
 

@@ -59,6 +59,10 @@ Grid boot(Chip& chip, bool park) {
     for (const NocRect& rect : grid.rects) chip.set_soft_reset(rect, isa::kHoldAll | kHoldUnits);
   abi::Mailbox mailbox{};
   mailbox.info = common_info(chip, grid, park);
+  for (u32 core = 0; core < isa::kCores; ++core) {
+    mailbox.debug[core].next = abi::kDebugLog + core * abi::kDebugLogBytes;
+    mailbox.debug[core].end = mailbox.debug[core].next + abi::kDebugLogBytes - abi::kMostRecordBytes;
+  }
   noc::multicast(chip, grid.rects, abi::kFirmwareBase, image());
   noc::multicast(chip, grid.rects, abi::kMailbox, std::as_bytes(std::span(&mailbox, 1)));
   constexpr u32 kIndex = abi::kMailbox + offsetof(abi::Mailbox, info) + offsetof(abi::TileInfo, logical_index);

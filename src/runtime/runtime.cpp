@@ -6,6 +6,7 @@
 
 #include "baretile/chip.h"
 #include "baretile/isa/mmio.h"
+#include "baretile/isa/noc.h"
 #include "baretile/trace.h"
 #include "firmware/loader.h"
 #include "noc/multicast.h"
@@ -53,7 +54,7 @@ class [[gnu::visibility("hidden")]] Runtime::Impl {
   Impl(std::unique_ptr<Device> device, const RuntimeOptions& options)
       : chip_(std::move(device)),
         grid_(firmware::boot(chip_, options.hold_in_reset.value_or(chip_.simulated()))),
-        watchdog_(chip_, grid_, options.deadline),
+        watchdog_(chip_, grid_, options),
         allocator_(std::make_shared<BankAllocator>(kDramReserved, chip_.dram_bank_bytes())) {
     chip_.set_busy(true);
     if (Observer* o = observer()) o->opened(chip_.info(), grid_.tiles);
@@ -101,6 +102,19 @@ class [[gnu::visibility("hidden")]] Runtime::Impl {
     if (listener) listener->moved(bytes, &counter == &stats_.bytes_written, begin);
   }
 
+  NocXY worker(u32 index) const {
+    if (index < grid_.workers()) return grid_.tiles[index];
+    throw UsageError(fmt::format("there is no worker {}; {} has {}", index, chip_.info().name, grid_.workers()));
+  }
+
+  NocXY l1(u32 index, u32 address, size_t bytes) const {
+    if (address >= abi::kData && address - abi::kData <= abi::kDataBytes &&
+        bytes <= abi::kDataBytes - (address - abi::kData))
+      return worker(index);
+    throw UsageError(fmt::format("{} bytes at {:#x} are not in a kernel's part of L1, {:#x} to {:#x}", bytes, address,
+                                 abi::kData, abi::kData + abi::kDataBytes));
+  }
+
   DeviceBuffer allocate(u32 page_bytes, u64 pages) {
     if (page_bytes == 0 || pages > UINT32_MAX)
       throw UsageError(fmt::format("{} pages of {} bytes cannot be allocated", pages, page_bytes));
@@ -118,6 +132,7 @@ class [[gnu::visibility("hidden")]] Runtime::Impl {
     kernels_.unpin();
     chip_.fence();
     Batch batch;
+    batch.launches = program.launches.size();
     Observer* const listener = observer();
     for (const Launch& launch : program.launches) {
       if (launch.kernel >= program.kernels.size())
@@ -126,15 +141,18 @@ class [[gnu::visibility("hidden")]] Runtime::Impl {
       if (listener) listener->starting(program, number(program, launch), reader());
       const TraceTime begin = now(listener);
       const KernelImage& kernel = program.kernels[launch.kernel];
-      if (batch.labels.size() == kBatchLaunches) submit(batch);
+      // A launch that prints goes alone, so that it is clear which one did.
+      const bool alone = kernel.debug || (!batch.items.empty() && batch.items.back().kernel->debug);
+      if (alone || batch.items.size() == kBatchLaunches) submit(batch);
       std::optional<KernelArena::Place> place = kernels_.place(kernel);
       if (!place) {  // only the images of this batch are left to evict
         submit(batch);
         place = kernels_.place(kernel);
       }
       if (place->fresh) load(kernel, place->address);
+      if (batch.items.empty()) batch.first_launch = number(program, launch);
       batch.records.push_back(record(program, launch, kernel, place->address, external_addresses));
-      batch.labels.push_back(&launch.label);
+      batch.items.push_back({&launch, &kernel, place->address});
       if (listener) observe(*listener, program, launch, batch, begin);
     }
     submit(batch);
@@ -220,7 +238,7 @@ class [[gnu::visibility("hidden")]] Runtime::Impl {
 
   // Writes the records and a fence with one doorbell, waits for them, and empties the batch.
   void submit(Batch& batch) {
-    if (batch.labels.empty()) return;
+    if (batch.items.empty()) return;
     abi::QueueRecord fence{};
     fence.op = abi::QueueOp::fence;
     fence.value = ++fences_;
@@ -234,12 +252,13 @@ class [[gnu::visibility("hidden")]] Runtime::Impl {
     chip_.write(grid_.dispatch(), abi::kQueue + at * sizeof(abi::QueueRecord), std::as_bytes(records.first(first)));
     if (first < records.size()) chip_.write(grid_.dispatch(), abi::kQueue, std::as_bytes(records.subspan(first)));
     written_ += u32(records.size());
-    sequence_ += u32(batch.labels.size());
+    sequence_ += u32(batch.items.size());
     chip_.write32(grid_.dispatch(), abi::kQueueControl + offsetof(abi::QueueControl, written), written_);
     watchdog_.wait(batch);
-    stats_.launches += batch.labels.size();
+    stats_.launches += batch.items.size();
     kernels_.unpin();
-    batch = {};
+    batch.records.clear();
+    batch.items.clear();
   }
 
   std::exception_ptr error_;
@@ -283,6 +302,26 @@ void Runtime::read_pages(const DeviceBuffer& buffer, u64 first_page, std::span<s
 
 void Runtime::run(const Program& program, std::span<const u64> external_addresses) {
   impl_->exclusive([&] { impl_->run(program, external_addresses); });
+}
+
+void Runtime::launch(const KernelImage& kernel, std::vector<u32> args, u32 workers) {
+  Program program{
+      .kernels = {kernel}, .buffers = {}, .launches = {{.max_workers = workers, .args = {}, .label = kernel.name}}};
+  for (const u32 value : args) program.launches[0].args.push_back({LaunchArg::Kind::constant, value});
+  run(program, {});
+}
+
+void Runtime::write_l1(u32 worker, u32 address, std::span<const std::byte> data) {
+  impl_->exclusive([&] { impl_->chip_.write(impl_->l1(worker, address, data.size()), address, data); });
+}
+
+void Runtime::read_l1(u32 worker, u32 address, std::span<std::byte> out) {
+  impl_->exclusive([&] { impl_->chip_.read(impl_->l1(worker, address, out.size()), address, out); });
+}
+
+u32 Runtime::noc_coord(u32 worker) const {
+  const NocXY tile = impl_->worker(worker);
+  return isa::noc_coord(tile.x, tile.y);
 }
 
 RuntimeStats Runtime::stats() const {

@@ -7,45 +7,21 @@
 
 #include "baretile/chip.h"
 #include "baretile/isa/mmio.h"
-#include "noc/coord.h"
 
 namespace baretile {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kCoreNames[] = {"BRISC", "NCRISC", "TRISC0", "TRISC1", "TRISC2"};
 constexpr u32 kLaunchClocks = 100;  // a launch takes no less on ttsim
 constexpr auto kScanInterval = 1s;
 
-std::string waypoint_text(u32 waypoint) {
-  std::string text;
-  for (u32 i = 0; i < 4; ++i) {
-    const char c = char(waypoint >> 8 * i & 0xFF);
-    text += c >= ' ' && c <= '~' ? c : '.';
-  }
-  return text;
-}
-
-// The core that keeps a tile from being done: a follower that has not returned, else BRISC itself.
-u32 unfinished_core(const abi::Mailbox& box, u32 sequence) {
-  for (u32 core = 1; core < isa::kCores; ++core)
-    if (box.launch.entry[core] != abi::kNoEntry && box.core_done[core] != sequence) return core;
-  return u32(isa::Core::brisc);
-}
-
-std::string core_states(const abi::Mailbox& box) {
-  std::string text;
-  for (u32 core = 0; core < isa::kCores; ++core)
-    if (core == 0 || box.launch.entry[core] != abi::kNoEntry)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kCoreNames[core], waypoint_text(box.waypoints[core]));
-  return text;
-}
-
 }  // namespace
 
-Watchdog::Watchdog(Chip& chip, const firmware::Grid& grid, std::chrono::milliseconds deadline)
-    : chip_(chip), grid_(grid), deadline_(deadline) {}
+Watchdog::Watchdog(Chip& chip, const firmware::Grid& grid, const RuntimeOptions& options)
+    : chip_(chip), grid_(grid), deadline_(options.deadline), print_(options.print) {
+  if (!print_) print_ = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+}
 
 Watchdog::Clock Watchdog::now() const {
   timespec t{};
@@ -54,8 +30,9 @@ Watchdog::Clock Watchdog::now() const {
 }
 
 abi::QueueControl Watchdog::control() {
-  abi::QueueControl control;
-  chip_.read(grid_.dispatch(), abi::kQueueControl, std::as_writable_bytes(std::span(&control, 1)));
+  abi::QueueControl control{};
+  constexpr size_t kPolled = offsetof(abi::QueueControl, failed) + sizeof(control.failed);
+  chip_.read(grid_.dispatch(), abi::kQueueControl, std::as_writable_bytes(std::span(&control, 1)).first(kPolled));
   return control;
 }
 
@@ -65,60 +42,35 @@ abi::Mailbox Watchdog::mailbox(u32 tile) {
   return box;
 }
 
-std::string Watchdog::launch_name(const Batch& batch, const abi::QueueControl& control) const {
-  const size_t index = std::min<size_t>(control.consumed - batch.first_record, batch.labels.size() - 1);
-  return fmt::format("launch '{}' ({} of {})", *batch.labels[index], index + 1, batch.labels.size());
+// The launch that dispatch is at.
+debug::Running Watchdog::running(const Batch& batch, const abi::QueueControl& control) {
+  const size_t index = std::min<size_t>(control.consumed - batch.first_record, batch.items.size() - 1);
+  const Batch::Item& item = batch.items[index];
+  return {chip_,
+          grid_,
+          *item.kernel,
+          item.address,
+          batch.first_sequence + u32(index),
+          fmt::format("launch '{}' ({} of {})", item.launch->label, batch.first_launch + index + 1, batch.launches)};
+}
+
+// What the kernels printed, if they can; a batch of those is of one launch.
+void Watchdog::show_prints(const debug::Running& launch) {
+  if (!launch.kernel.debug) return;
+  for (const std::string& line : debug::take_prints(launch, symbols_)) print_(line);
 }
 
 // A number that changes whenever a core has got anywhere: done, at another waypoint, or a page through a circular
 // buffer.
-u64 Watchdog::signs_of_life(const Batch& batch, const abi::QueueControl& control) {
+u64 Watchdog::signs_of_life(const abi::QueueControl& control) {
   u64 hash = control.consumed;
   const auto mix = [&](u32 value) { hash = (hash ^ value) * 0x100000001B3u; };
   for (u32 tile = 0; tile < grid_.workers(); ++tile) {
     const abi::Mailbox box = mailbox(tile);
-    if (box.assert_info[0] != 0) fail_assertion(batch, control, tile, box);
     for (u32 core = 0; core < isa::kCores; ++core) mix(box.core_done[core]), mix(box.waypoints[core]);
     for (const abi::CircularBufferSync& cb : box.cb) mix(cb.pushed), mix(cb.popped);
   }
   return hash;
-}
-
-void Watchdog::fail_assertion(const Batch& batch, const abi::QueueControl& control, u32 tile, const abi::Mailbox& box) {
-  const u32* info = box.assert_info;
-  const std::string where =
-      fmt::format("{}, {}", noc::name(grid_.tiles[tile]), info[1] < isa::kCores ? kCoreNames[info[1]] : "unknown core");
-  throw DeviceError(fmt::format("{} stopped at the assertion in line {} of its kernel (values {:#x} {:#x} {:#x} {:#x}) "
-                                "in {}; correct the kernel",
-                                where, info[0], info[2], info[3], info[4], info[5], launch_name(batch, control)),
-                    where, launch_name(batch, control));
-}
-
-void Watchdog::give_up(const Batch& batch, const abi::QueueControl& control) {
-  const std::string launch = launch_name(batch, control);
-  const u32 sequence = batch.first_sequence + (control.consumed - batch.first_record);
-  std::string where, state;
-  u32 others = 0;
-  for (u32 tile = 0; tile < grid_.workers(); ++tile) {
-    const abi::Mailbox box = mailbox(tile);
-    if (box.sequence != sequence || box.info.logical_index >= box.launch.workers || box.core_done[0] == sequence)
-      continue;
-    if (!where.empty()) {
-      ++others;
-      continue;
-    }
-    where = fmt::format("{}, {}", noc::name(grid_.tiles[tile]), kCoreNames[unfinished_core(box, sequence)]);
-    state = core_states(box);
-  }
-  if (where.empty()) {
-    where = fmt::format("{}, BRISC (dispatch)", noc::name(grid_.dispatch()));
-    state = core_states(mailbox(grid_.workers()));
-  }
-  throw DeviceError(fmt::format("{} does not return from {}: no core of {} workers moved for {} ms (waypoints: {}; {} "
-                                "more tiles wait too); look for the wait "
-                                "that cannot end in that kernel",
-                                where, launch, grid_.workers(), deadline_.count(), state, others),
-                    where, launch);
 }
 
 void Watchdog::wait(const Batch& batch) {
@@ -132,7 +84,11 @@ void Watchdog::wait(const Batch& batch) {
     for (;;) {
       chip_.device().progress(step);
       seen = control();
-      if (seen.completed == fence) return;
+      if (seen.completed == fence) break;
+      if (seen.failed != 0) {
+        show_prints(running(batch, seen));
+        debug::throw_failure(running(batch, seen), symbols_);
+      }
       clocks += step;
       step = u32(std::clamp<u64>(clocks / 16, kLaunchClocks, 4096));
       const Clock time = now();
@@ -141,15 +97,19 @@ void Watchdog::wait(const Batch& batch) {
         moved = scanned = time;
       } else if (time - scanned > std::min<Clock>(kScanInterval, deadline_ / 4)) {
         scanned = time;
-        const u64 signs = signs_of_life(batch, seen);
+        const u64 signs = signs_of_life(seen);
         if (signs != life) moved = time;
         life = signs;
-        if (time - moved > deadline_) give_up(batch, seen);
+        if (time - moved > deadline_) {
+          show_prints(running(batch, seen));
+          debug::throw_hang(running(batch, seen), deadline_, symbols_);
+        }
       }
       if (!chip_.simulated() && time - moved > 1ms) std::this_thread::sleep_for(20us);
     }
+    show_prints(running(batch, seen));
   } catch (const SimFault& fault) {
-    throw SimFault(fmt::format("{}, in or after {}", fault.what(), launch_name(batch, seen)), fault.kind);
+    throw SimFault(fmt::format("{}, in or after {}", fault.what(), running(batch, seen).name), fault.kind);
   }
 }
 

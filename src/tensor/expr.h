@@ -35,6 +35,9 @@ Tensor make(compiler::Op op, DType dtype, Shape shape, std::vector<Tensor> input
 inline bool is_empty(const Tensor& x) { return compiler::element_count(x.shape()) == 0; }
 const Tensor& checked(const char* op, const Tensor& x);  // a tensor with a value or a recipe
 
+// Element by element over broadcast operands, in the dtype that the operation's kind makes of theirs.
+Tensor elementwise(compiler::Op op, std::vector<Tensor> operands, std::vector<i64> attrs = {});
+
 Tensor iota(Runtime* runtime, Shape shape, DType dtype = DType::int32);
 inline Tensor iota(Runtime* runtime, i64 count, DType dtype = DType::int32) {
   return iota(runtime, Shape{count}, dtype);

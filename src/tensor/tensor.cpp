@@ -135,7 +135,9 @@ Tensor as_operand(const Tensor& x, DType dtype, const Shape& shape) {
   return number;
 }
 
-Tensor elementwise(Op op, std::vector<Tensor> operands) {
+}  // namespace
+
+Tensor elementwise(Op op, std::vector<Tensor> operands, std::vector<i64> attrs) {
   Shape shape;
   for (const Tensor& x : operands)
     shape = compiler::broadcast_shape(info(op).name, shape, checked(info(op).name, x).shape());
@@ -143,8 +145,11 @@ Tensor elementwise(Op op, std::vector<Tensor> operands) {
   const DType dtype = operand_dtype(op, meeting(std::span(operands).subspan(choice)));
   for (size_t i = 0; i < operands.size(); ++i)
     operands[i] = as_operand(operands[i], choice && i == 0 ? DType::boolean : dtype, shape);
-  return make(op, compiler::gives_boolean(info(op).kind) ? DType::boolean : dtype, shape, std::move(operands));
+  return make(op, compiler::gives_boolean(info(op).kind) ? DType::boolean : dtype, shape, std::move(operands),
+              std::move(attrs));
 }
+
+namespace {
 
 // Booleans count, but for any and all.
 DType reduced_dtype(Op op, const Tensor& x) {

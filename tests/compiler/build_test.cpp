@@ -44,6 +44,21 @@ TEST_F(BuildTest, AChangedSourceOrCompilerIsAnotherKernel) {
   EXPECT_EQ(compilations(), 3);
 }
 
+TEST_F(BuildTest, DebuggingIsAskedForByTheEnvironmentAndIsAnotherKernel) {
+  const std::string key = build(kernel(1)).key;
+  setenv("BARETILE_DEBUG", "1", 1);
+  const KernelImage debug = build(kernel(1));
+  setenv("BARETILE_DEBUG", "yes", 1);
+  EXPECT_THROW(build(kernel(1)), UsageError);
+  setenv("BARETILE_DEBUG", "0", 1);
+  EXPECT_EQ(build(kernel(1)).key, key);
+  unsetenv("BARETILE_DEBUG");
+  EXPECT_TRUE(debug.debug);
+  EXPECT_NE(debug.key, key);
+  EXPECT_EQ(compilations(), 2);
+  EXPECT_EQ(files(".elf").size(), 1) << "the linked file with lines, of the debugging one only";
+}
+
 TEST_F(BuildTest, DamagedAndTornEntriesAreRebuilt) {
   const KernelImage image = build(kernel(1));
   const fs::path entry = files(".kernel").at(0);

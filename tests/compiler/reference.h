@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "compiler/graph/graph.h"
@@ -208,6 +209,8 @@ inline Values evaluate(const Graph& graph, u32 id, const std::vector<Values>& kn
       }
       return out;
     }
+    case Family::custom:
+      throw std::logic_error("the reference knows the library's operations only");
   }
   return out;
 }

@@ -250,6 +250,28 @@ TEST_P(RuntimeTest, PagesComeBackAsTheyWereWritten) {
   EXPECT_EQ(runtime.stats().bytes_written, 512 * 1011);
 }
 
+// What each worker's L1 holds goes to the tile that noc_coord names, and nowhere else.
+TEST_P(RuntimeTest, ALaunchSeesTheL1ThatTheHostWrote) {
+  Bench bench(device());
+  Runtime& runtime = bench.runtime;
+  const KernelImage kernel = build_kernel("l1", kKernelStart + R"(
+extern "C" void kernel_brisc(const u32* args) {
+  word(abi::kData + 4) = word(abi::kData) + args[0];
+  word(abi::kData + 8) = niu(isa::kNiuLogicalId) & 0xFFF;
+})");
+  for (u32 w = 0; w < runtime.workers(); ++w) {
+    const u32 words[] = {w * 17, 0, 0};
+    runtime.write_l1(w, abi::kData, std::as_bytes(std::span(words)));
+  }
+  runtime.launch(kernel, {5}, 100);
+  for (u32 w = 0; w < runtime.workers(); ++w) {
+    u32 words[3];
+    runtime.read_l1(w, abi::kData, std::as_writable_bytes(std::span(words)));
+    ASSERT_EQ(words[1], w < 100 ? w * 17 + 5 : 0);
+    ASSERT_EQ(words[2], w < 100 ? runtime.noc_coord(w) : 0);
+  }
+}
+
 TEST_P(RuntimeTest, MisuseIsNamedAndLeavesTheRuntimeUsable) {
   Bench bench(device());
   Runtime& runtime = bench.runtime;
@@ -278,6 +300,12 @@ TEST_P(RuntimeTest, MisuseIsNamedAndLeavesTheRuntimeUsable) {
   EXPECT_THROW(runtime.run(program, {}), UsageError) << "an image larger than the arena";
   program.launches.pop_back();
   EXPECT_NO_THROW(runtime.run(program, {}));
+  EXPECT_THROW(runtime.launch(program.kernels[0], std::vector<u32>(abi::kMaxArgs + 1)), UsageError);
+  EXPECT_THROW(runtime.write_l1(runtime.workers(), abi::kData, bytes), UsageError) << "no such worker";
+  EXPECT_THROW(runtime.write_l1(0, abi::kData - 4, bytes), UsageError) << "the kernels' part of L1";
+  EXPECT_THROW(runtime.read_l1(0, abi::kData + abi::kDataBytes - 100, bytes), UsageError) << "past the end";
+  EXPECT_THROW(runtime.read_l1(0, 0xFFFFFFF0, bytes), UsageError);
+  EXPECT_THROW(runtime.noc_coord(runtime.workers()), UsageError);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 class WatchdogTest : public OnSimulator {};
 ON_EACH_SIMULATOR(WatchdogTest);
 
-constexpr RuntimeOptions kShort{.deadline = std::chrono::milliseconds(300), .hold_in_reset = {}};
+const RuntimeOptions kShort{.deadline = std::chrono::milliseconds(300), .hold_in_reset = {}};
 
 // TRISC1 of worker 5 never returns.
 const std::string kEndless = kKernelStart + R"(
@@ -40,7 +40,7 @@ TEST_P(WatchdogTest, AKernelThatNeverReturnsIsNamedWithTileCoreWaypointAndLaunch
     } catch (const DeviceError& error) {
       EXPECT_EQ(error.where, "tile 6-2, TRISC1") << "worker 5 is the sixth tile of the first row";
       EXPECT_EQ(error.waited_for, "launch 'the endless one' (2 of 3)");
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("TRISC1 TEST"), HasSubstr("BRISC WAIT"), HasSubstr("0 more tiles")));
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("TRISC1 TEST"), HasSubstr("BRISC  WAIT"), HasSubstr("and 0 more do")));
     }
     EXPECT_THROW(bench.clear(), DeviceError) << "the error stays";
     EXPECT_THROW(bench.run(), DeviceError);
@@ -61,8 +61,8 @@ extern "C" void kernel_brisc(const u32*) { for (;;) fence(); })")};
     FAIL() << "no error";
   } catch (const DeviceError& error) {
     EXPECT_EQ(error.where, "tile 1-2, BRISC");
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("BRISC KRNL"), HasSubstr(std::to_string(bench.runtime.workers() - 1) + " more tiles")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("BRISC  KRNL at "),
+                                    HasSubstr(std::to_string(bench.runtime.workers() - 1) + " more do")));
   }
 }
 
@@ -78,27 +78,6 @@ extern "C" void kernel_brisc(const u32*) {
 })")};
   bench.launch();
   EXPECT_NO_THROW(bench.run());
-}
-
-TEST_P(WatchdogTest, AFailedAssertionIsReportedAtOnce) {
-  Bench bench(device(), {.deadline = std::chrono::minutes(10), .hold_in_reset = {}});
-  bench.program.kernels = {build_kernel("assertion", kKernelStart + R"(
-extern "C" void kernel_brisc(const u32*) {}
-extern "C" void kernel_ncrisc(const u32*) {
-  if (box.info.logical_index != 3) return;
-  box.assert_info[1] = 1;
-  box.assert_info[2] = 0xABCD;
-  box.assert_info[0] = 42;
-  for (;;) fence();
-})")};
-  bench.launch();
-  try {
-    bench.run();
-    FAIL() << "no error";
-  } catch (const DeviceError& error) {
-    EXPECT_EQ(error.where, "tile 4-2, NCRISC");
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("line 42"), HasSubstr("0xabcd"), HasSubstr("launch 'launch 0'")));
-  }
 }
 
 TEST_P(WatchdogTest, ASimulatorFaultNamesTheLaunch) {

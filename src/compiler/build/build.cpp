@@ -1,5 +1,7 @@
 #include "compiler/build/build.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -7,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "baretile/error.h"
+#include "baretile/kernel.h"
 #include "compiler/build/cache.h"
 #include "compiler/build/clang.h"
 #include "compiler/build/embedded.h"
@@ -23,14 +27,23 @@ struct Job {
   KernelImage image;
 };
 
-KernelImage build_one(const KernelCache& cache, const Toolchain& tools, const Job& job) {
+bool debug_wanted(const BuildOptions& options) {
+  if (options.debug) return *options.debug;
+  const char* value = std::getenv("BARETILE_DEBUG");
+  const std::string_view text = value ? value : "0";
+  if (text != "0" && text != "1")
+    throw UsageError(fmt::format("BARETILE_DEBUG={}: use 1 to build kernels with bt_print and bt_assert, or 0", text));
+  return text == "1";
+}
+
+KernelImage build_one(const KernelCache& cache, const Toolchain& tools, const Job& job, bool debug) {
   const FileLock lock = cache.lock(job.key);
   if (std::optional<KernelImage> done = cache.load(job.key)) {  // another process was faster
     ++cached_kernels;
     return std::move(*done);
   }
   lock.write(job.source->text);
-  KernelImage image = compile_kernel(tools, cache.headers(), lock.path);
+  KernelImage image = compile_kernel(tools, cache.headers(), lock.path, {.debug = debug, .lines = debug});
   image.key = job.key;
   cache.store(image);
   ++compiled_kernels;
@@ -38,13 +51,14 @@ KernelImage build_one(const KernelCache& cache, const Toolchain& tools, const Jo
 }
 
 // Compiles what the cache lacks; the first error ends the build and is thrown once all compilers have stopped.
-void build_missing(const KernelCache& cache, const Toolchain& tools, std::span<Job* const> missing) {
+void build_missing(const KernelCache& cache, const Toolchain& tools, std::span<Job* const> missing, bool debug) {
   std::atomic<size_t> next{0};
   std::exception_ptr error;
   std::mutex error_mutex;
   const auto work = [&] {
     try {
-      for (size_t i = next++; i < missing.size(); i = next++) missing[i]->image = build_one(cache, tools, *missing[i]);
+      for (size_t i = next++; i < missing.size(); i = next++)
+        missing[i]->image = build_one(cache, tools, *missing[i], debug);
     } catch (...) {
       const std::lock_guard guard(error_mutex);
       if (!error) error = std::current_exception();
@@ -69,12 +83,13 @@ std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, co
   const KernelCache cache(options.cache_folder.empty() ? cache_root() / "kernels"
                                                        : std::filesystem::path(options.cache_folder));
   const Toolchain tools = find_toolchain(cache, options.search_path.empty() ? (path ? path : "") : options.search_path);
+  const bool debug = debug_wanted(options);
   std::vector<Job> jobs;
   std::map<std::string, size_t> by_key;
   std::vector<size_t> job_of;
   for (const KernelSource& source : sources) {
     Sha256 sha;
-    std::string key = sha.add(source.text).add(embedded_hash()).add(compile_flags()).add(tools.version).hex();
+    std::string key = sha.add(source.text).add(embedded_hash()).add(compile_flags(debug)).add(tools.version).hex();
     const auto [at, fresh] = by_key.try_emplace(std::move(key), jobs.size());
     if (fresh) jobs.push_back({at->first, &source, {}});
     job_of.push_back(at->second);
@@ -89,13 +104,15 @@ std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, co
     }
   }
   if (!missing.empty()) {
-    build_missing(cache, tools, missing);
+    build_missing(cache, tools, missing, debug);
     cache.trim(options.cache_bytes);
   }
   std::vector<KernelImage> images;
   for (size_t i = 0; i < sources.size(); ++i) {
     images.push_back(jobs[job_of[i]].image);
     images.back().name = sources[i].name;
+    images.back().source = cache.path(images.back().key, ".cc");
+    images.back().debug = debug;
   }
   build_nanoseconds += u64((std::chrono::steady_clock::now() - start).count());
   return images;
@@ -104,3 +121,12 @@ std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, co
 BuildStats build_stats() { return {compiled_kernels, cached_kernels, double(build_nanoseconds) * 1e-9}; }
 
 }  // namespace baretile::compiler
+
+namespace baretile {
+
+KernelImage compile_kernel(const std::string& name, const std::string& text) {
+  const compiler::KernelSource source{name, fmt::format("#line 1 \"{}.cc\"\n{}", name, text)};
+  return compiler::build_kernels({&source, 1}).front();
+}
+
+}  // namespace baretile

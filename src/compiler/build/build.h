@@ -1,6 +1,7 @@
 // Kernel sources to images, through the disk cache. Needs no device.
 //   std::vector<KernelImage> images = build_kernels(std::vector<KernelSource>{{"fib", text}});
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct KernelSource {
 struct BuildOptions {
   std::string cache_folder = {};     // empty: cache_root()/kernels
   std::string search_path = {};      // where clang and ld.lld are; empty: $PATH
+  std::optional<bool> debug = {};    // with bt_print and bt_assert; empty: whether $BARETILE_DEBUG is 1
   u64 cache_bytes = u64{256} << 20;  // least recently used kernels beyond this are removed
 };
 

@@ -42,6 +42,8 @@ const std::vector<std::string> kCompileFlags{"--target=riscv32-unknown-elf",
                                              "-std=c++20",
                                              "-w"};
 
+constexpr const char* kDebugFlag = "-DBARETILE_DEBUG";
+constexpr const char* kLineFlags[] = {"-gline-tables-only", "-fdebug-default-version=4"};  // they leave the code as is
 const std::vector<std::string> kLinkFlags{"-q", "-n", "--no-undefined", "-e", "0"};
 
 fs::path find_program(const std::string& search_path, const std::string& name) {
@@ -174,12 +176,11 @@ Toolchain find_toolchain(const KernelCache& cache, const std::string& search_pat
   return tools;
 }
 
-const std::string& compile_flags() {
-  static const std::string flags = join(kCompileFlags) + " | " + join(kLinkFlags);
-  return flags;
+std::string compile_flags(bool debug) {
+  return join(kCompileFlags) + (debug ? kDebugFlag : "") + " | " + join(kLinkFlags);
 }
 
-KernelImage compile_kernel(const Toolchain& tools, const fs::path& headers, const fs::path& source) {
+KernelImage compile_kernel(const Toolchain& tools, const fs::path& headers, const fs::path& source, CompileMode mode) {
   if (tools.clang.empty() || tools.lld.empty())
     throw SystemError(fmt::format("kernel {} is not in the cache and {} is not in PATH; install the device compiler: "
                                   "apt-get install clang lld",
@@ -188,6 +189,8 @@ KernelImage compile_kernel(const Toolchain& tools, const fs::path& headers, cons
   const fs::path object = fs::path(source).replace_extension(".o"), linked = fs::path(source).replace_extension(".elf");
   std::vector<std::string> compile{tools.clang};
   compile.insert(compile.end(), kCompileFlags.begin(), kCompileFlags.end());
+  if (mode.debug) compile.insert(compile.end(), kDebugFlag);
+  if (mode.lines) compile.insert(compile.end(), std::begin(kLineFlags), std::end(kLineFlags));
   for (const std::string& word : {"-I" + headers.string(), "-I" + (headers / "kernels").string(), std::string("-c"),
                                   source.string(), std::string("-o"), object.string()})
     compile.push_back(word);
@@ -202,7 +205,7 @@ KernelImage compile_kernel(const Toolchain& tools, const fs::path& headers, cons
   const std::vector<u8> bytes{std::istreambuf_iterator<char>(in), {}};
   std::error_code ignored;  // what cannot be removed is overwritten by the next build of this kernel
   fs::remove(object, ignored);
-  fs::remove(linked, ignored);
+  if (!mode.lines) fs::remove(linked, ignored);
   return read_kernel_elf(bytes, source);
 }
 

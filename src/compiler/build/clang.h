@@ -15,12 +15,17 @@ struct Toolchain {
 // seen before is not started. SystemError when there is none and the cache was never filled either.
 Toolchain find_toolchain(const KernelCache& cache, const std::string& search_path);
 
+struct CompileMode {
+  bool debug = false;  // see kernels/debug/print.h
+  bool lines = false;  // with line tables, and the linked file stays beside the source as .elf
+};
+
 // What a kernel's image depends on besides source, headers and compiler.
-const std::string& compile_flags();
+std::string compile_flags(bool debug);
 
 // Compiles and links `source`, an existing file. Throws CompileError, or SystemError without a compiler.
 KernelImage compile_kernel(const Toolchain& tools, const std::filesystem::path& headers,
-                           const std::filesystem::path& source);
+                           const std::filesystem::path& source, CompileMode mode);
 
 struct ProcessResult {
   int exit_code = 0;   // 128 + signal when one ended it

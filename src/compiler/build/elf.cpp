@@ -96,7 +96,8 @@ KernelImage read_kernel_elf(std::span<const u8> bytes, const std::string& source
     }
   }
   for (const Elf32_Shdr& s : all)
-    if (s.sh_type == SHT_RELA) check_position_independent(file, s, symbols);
+    if (s.sh_type == SHT_RELA && s.sh_info < all.size() && (all[s.sh_info].sh_flags & SHF_ALLOC))
+      check_position_independent(file, s, symbols);
   if (image.code.size() > kMaxCodeBytes)
     file.fail(fmt::format("has {} bytes of code; the kernel arena has {}", image.code.size(), kMaxCodeBytes));
   u32 found = 0;

@@ -9,6 +9,7 @@
 
 #include "baretile/error.h"
 #include "compiler/build/embedded.h"
+#include "compiler/custom.h"
 
 namespace baretile::compiler {
 namespace {
@@ -19,25 +20,30 @@ struct OpInfo {
 };
 
 // From the operation's header, as sfpu_core.h says: its template parameters, and the comment above.
-OpInfo read_op(const std::string& name) {
-  const std::string path = fmt::format("kernels/sfpu/{}.h", name);
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (file.path != path) continue;
-    const size_t end = file.text.find(fmt::format(">\ninline void {}()", name));
-    const size_t begin = end == std::string_view::npos ? end : file.text.rfind("template <", end);
-    if (begin == std::string_view::npos) throw InternalError(path + " declares no template of that name");
-    OpInfo info;
-    const std::string_view parameters = file.text.substr(begin, end - begin);
-    for (size_t at = parameters.find("u32 D") + 1; (at = parameters.find("u32 ", at)) != std::string_view::npos; ++at) {
-      const bool input = info.temporaries == 0 && info.inputs < 3 && parameters[at + 4] == "ABC"[info.inputs];
-      ++(input ? info.inputs : info.temporaries);
-    }
-    const size_t start = file.text.rfind("\n\n", begin);
-    const std::string_view comment = file.text.substr(start, begin - start);
-    info.in_place = comment.find("D may be an operand") != std::string_view::npos;
-    info.keeps_zero = comment.find("Zero stays zero") != std::string_view::npos;
-    return info;
+OpInfo read_op(const std::string& name, std::string_view text) {
+  const size_t end = text.find(fmt::format("inline void {}()", name));
+  const size_t begin = end == std::string_view::npos ? end : text.rfind("template <", end);
+  if (begin == std::string_view::npos)
+    throw UsageError(
+        fmt::format("operation {}: its header has no 'template <u32 D, u32 A> inline void {}()'", name, name));
+  OpInfo info;
+  const std::string_view parameters = text.substr(begin, end - begin);
+  for (size_t at = parameters.find("u32 D") + 1; (at = parameters.find("u32 ", at)) != std::string_view::npos; ++at) {
+    const bool input = info.temporaries == 0 && info.inputs < 3 && parameters[at + 4] == "ABC"[info.inputs];
+    ++(input ? info.inputs : info.temporaries);
   }
+  const size_t blank = text.rfind("\n\n", begin), start = blank == std::string_view::npos ? 0 : blank;
+  const std::string_view comment = text.substr(start, begin - start);
+  info.in_place = comment.find("D may be an operand") != std::string_view::npos;
+  info.keeps_zero = comment.find("Zero stays zero") != std::string_view::npos;
+  return info;
+}
+
+OpInfo find_op(const std::string& name) {
+  if (const CustomOperation* own = find_custom(name)) return read_op(name, own->header);
+  const std::string path = fmt::format("kernels/sfpu/{}.h", name);
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path == path) return read_op(name, file.text);
   throw Unsupported(fmt::format("the vector unit has no operation \"{}\": there is no {}", name, path));
 }
 
@@ -46,7 +52,7 @@ const OpInfo& op_info(const std::string& name) {
   static std::map<std::string, OpInfo> known;
   const std::lock_guard lock(mutex);
   const auto found = known.find(name);
-  return found != known.end() ? found->second : known[name] = read_op(name);
+  return found != known.end() ? found->second : known[name] = find_op(name);
 }
 
 constexpr u32 kRegisters = 8, kNever = ~0u, kNone = ~0u;
@@ -295,6 +301,13 @@ std::string fold_text(const std::string& op) {
   std::string temporaries;
   for (u32 n = 0; n < info.temporaries; ++n) temporaries += fmt::format(", {}", 5 + n);
   return fmt::format("sfpu::{}<{}, 0, 1{}>();{}", op, result, temporaries, result ? " move<0, 4>();" : "");
+}
+
+u32 operands_of(const std::string& name, std::string_view header) {
+  const u32 inputs = read_op(name, header).inputs;
+  if (inputs == 0)
+    throw UsageError(fmt::format("operation {}: its template has no operand, as in <u32 D, u32 A>", name));
+  return inputs;
 }
 
 bool keeps_zero(const std::string& op) { return op_info(op).keeps_zero; }

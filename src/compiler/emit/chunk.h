@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "compiler/emit/code.h"
 
@@ -43,6 +44,9 @@ u32 word_of(double value, bool integer);
 
 // LReg0 = op(LReg0, LReg1), with LReg4 and on for what it needs besides.
 std::string fold_text(const std::string& op);
+
+// How many operands the header of an operation takes, which sfpu_core.h's rules tell. UsageError when it has none.
+u32 operands_of(const std::string& name, std::string_view header);
 
 // Whether an operation of kernels/sfpu gives +0 when all its inputs are zero.
 bool keeps_zero(const std::string& op);

@@ -70,7 +70,7 @@ std::optional<View> Analysis::view_through(u32 base, const std::vector<u32>& cha
 
 bool Analysis::elementwise(u32 node) const {
   Family f = family(node);
-  return f == Family::unary || f == Family::binary || f == Family::ternary || f == Family::cast;
+  return f == Family::unary || f == Family::binary || f == Family::ternary || f == Family::cast || f == Family::custom;
 }
 
 bool Analysis::rounds(u32 node) const {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "compiler/custom.h"
+
 namespace baretile::compiler {
 
 KernelBuilder::KernelBuilder(Lowering& lowering, const Cluster& cluster)
@@ -77,10 +79,11 @@ u32 KernelBuilder::arithmetic(u32 node, Input input) {
   const DType operands = a_.graph.nodes[n.inputs.back()].dtype;
   const bool cast = a_.family(node) == Family::cast, reduction = a_.family(node) == Family::reduce;
   const OpRow& row = info(n.op);
+  const std::string word = a_.family(node) == Family::custom ? custom(u32(n.attrs[0])).name : row.name;
   const std::string name = cast ? conversion(operands, n.dtype)
-                                : (reduction ? row.fold : row.name) + std::string(header_ending(row.kind, operands));
+                                : (reduction ? row.fold : word) + std::string(header_ending(row.kind, operands));
   if (name.empty()) return inputs[0];
-  words_.push_back(row.name);
+  words_.push_back(word);
   return add({.kind = reduction ? StepKind::reduce : StepKind::op,
               .op = name,
               .inputs = inputs,

@@ -16,7 +16,8 @@ struct Node {
   Shape shape;
   std::vector<u32> inputs;
   // external: its number; reduce, flip, concat: axis; stride: axis, n; permute: axes; slice: first index of each axis;
-  // matmul: fidelity phases; attention: those, causal; assign_rows: 1 if the old value must survive.
+  // matmul: fidelity phases; attention: those, causal; assign_rows: 1 if the old value must survive;
+  // custom: its number.
   std::vector<i64> attrs;
   double value = 0;  // constant; attention: the scores' factor
   bool operator==(const Node&) const = default;

@@ -31,7 +31,8 @@ enum class Family : u8 {
   attention,
   gather,
   scatter,
-  join
+  join,
+  custom
 };
 
 // What an operation takes and gives. Operands of several dtypes become the latest in DType's order first.
@@ -63,7 +64,8 @@ inline constexpr std::array kOps = {
 #define TERNARY(name, doc, kind, ...) OpRow{#name, Family::ternary, doc, Kind::kind},
 #define REDUCE(name, doc, kind, identity, fold, ...) OpRow{#name, Family::reduce, doc, Kind::kind, #fold, identity},
 #define VIEW(name, doc) OpRow{#name, Family::view, doc},
-#define SPECIAL(name, family, doc) OpRow{#name, Family::family, doc},
+#define SPECIAL(name, family, doc) \
+  OpRow{#name, Family::family, doc, Family::family == Family::custom ? Kind::floats : Kind::choice},
 #include "baretile/ops.def"
 };
 

@@ -49,6 +49,8 @@ void Tile::l1_written(u32 address, u32 bytes) {
     const u32 first = std::max(address, page * kPageBytes) % kPageBytes / 4;
     const u32 last = (std::min(end, (page + 1) * kPageBytes) - 1) % kPageBytes / 4;
     std::fill(&code_[page]->insns[first], &code_[page]->insns[last + 1], Insn{});
+    for (Core& core : cores_) core.polled.failed |= core.state == CoreState::polling;  // its loop may not be one any more
+    stir();
   }
 }
 
@@ -118,6 +120,7 @@ bool Tile::wait(Core& core, Wait what, u32 index) {
 
 bool Tile::can_go_on(Core& core) {
   if (core.state == CoreState::polling) {
+    if (core.polled.failed) return true;
     for (u32 k = 0; k < core.polled.count; ++k) {
       const Watch& watch = core.polled.watches[k];
       u32 value;
