@@ -15,8 +15,10 @@ CODE = {".h", ".cpp", ".cc", ".S", ".def"}
 # Folder: (code-line budget, folders below src/ or include/baretile it may include from). `public` is include/baretile/*.h, `isa` include/baretile/isa.
 LAYERS = {
     "include/baretile": (920, {"public", "isa"}),
+    "include/baretile/capi.h": (120, set()),
+    "include/baretile/custom.h": (20, {"public"}),
     "include/baretile/isa": (1650, {"isa", "bits"}),
-    "src/pci": (960, {"public", "isa", "pci"}),
+    "src/pci": (980, {"public", "isa", "pci"}),
     "src/chip": (600, {"public", "isa", "pci", "chip"}),
     "src/noc": (300, {"public", "isa", "chip", "noc"}),
     "src/firmware": (500, {"public", "isa", "chip", "noc", "firmware"}),
@@ -34,7 +36,9 @@ LAYERS = {
     "kernels/debug": (120, {"public", "isa"}),
     "kernels/sfpu": (2200, {"kernels"}),
     "src/models": (2200, {"public", "files", "models"}),
-    "src/cli": (1000, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
+    "src/capi": (600, {"public", "compiler", "tensor", "capi"}),
+    "python": (650, {"capi"}),
+    "src/cli": (1200, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
     "src/sim": (11500, {"bits", "isa", "sim"}),
     "tools": (1300, set()),
     "bench": (400, {"public", "isa", "compiler", "chip", "models", "bench"}),
@@ -66,8 +70,11 @@ def code_lines(path):
 
 def layer_files(folder):
     """Files of a layer, without those of layers inside it (include/baretile/isa, kernels/sfpu)."""
+    if (ROOT / folder).is_file():
+        return [ROOT / folder]
     inner = [ROOT / other for other in LAYERS if other.startswith(folder + "/")]
-    return [p for p in sources(folder) if not any(i in p.parents for i in inner)]
+    found = sources(folder, {".py"} if folder == "python" else CODE)
+    return [p for p in found if not any(i == p or i in p.parents for i in inner)]
 
 
 def layer_of_include(name):
@@ -95,6 +102,9 @@ def check_includes():
     for path in layer_files("include/baretile"):
         if re.search(r"#\s*include\s+<(fmt|nlohmann)/", path.read_text()):
             error(path, 1, "fmt or json in a public header")
+        declares = path.name not in {"bits.h", "abi.h", "program.h"}  # these are values and inline functions only
+        if declares and re.search(r"^namespace baretile\b", path.read_text(), flags=re.M):
+            error(path, 1, 'write namespace [[gnu::visibility("default")]] baretile, else the shared library does not export what is declared here')
 
 
 def check_sizes(show):
@@ -119,14 +129,15 @@ def check_sizes(show):
 
 def map_table(text):
     """The table of docs/map.md as LAYERS has it, with the purposes that `text`, the page, gives. A new folder gets an empty purpose, which is an error."""
-    purposes = dict(re.findall(r"^\| `([\w/]+)/` \| (.*?) \|", text, flags=re.M))
+    purposes = dict(re.findall(r"^\| `([\w/.]+?)/?` \| (.*?) \|", text, flags=re.M))
     rows = ["| Folder | Purpose | May include | Lines |", "|---|---|---|---|"]
     for folder, (budget, allowed) in LAYERS.items():
         own = folder.removeprefix("src/").replace("include/baretile/isa", "isa").replace("include/baretile", "public")
         others = ", ".join(n for n in ORDER if n in allowed - {own}) or "nothing"
-        rows.append(f"| `{folder}/` | {purposes.get(folder, '')} | {others} | {budget:,} |")
+        name = folder if (ROOT / folder).is_file() else folder + "/"
+        rows.append(f"| `{name}` | {purposes.get(folder, '')} | {others} | {budget:,} |")
         if not purposes.get(folder):
-            error(ROOT / "docs/map.md", 0, f"`{folder}/` has no purpose in the table; run tools/check_repo.py --map and write it there")
+            error(ROOT / "docs/map.md", 0, f"`{name}` has no purpose in the table; run tools/check_repo.py --map and write it there")
     return "\n".join(rows) + "\n"
 
 

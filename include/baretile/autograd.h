@@ -8,7 +8,7 @@
 
 #include "baretile/tensor.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 // What a change of each of `wrt` means for the loss, in their shapes and dtypes. `seed` is what a change of the loss
 // itself means, in its shape; a loss of one element has 1. Only bf16 and fp32 have gradients, and none passes through

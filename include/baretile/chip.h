@@ -11,7 +11,7 @@
 
 #include "baretile/device.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 // A tile as the NoC addresses it: translated NoC 0 coordinates, the same numbers on both NoCs.
 struct NocXY {

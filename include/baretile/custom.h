@@ -9,7 +9,7 @@
 #pragma once
 #include "baretile/autograd.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 class CustomOp {
  public:

@@ -9,7 +9,7 @@
 
 #include "baretile/bits.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 enum class DeviceKind { ttsim, kmd, sysfs, sim };
 
@@ -42,11 +42,16 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
 };
 
-// What was found on this machine, best first: $TTSIM, a card through tt-kmd, a card through sysfs (root), the in-tree simulator.
+// What was found on this machine, best first: $TTSIM, a card through tt-kmd, a card through sysfs (root), the in-tree
+// simulator, the ttsim that 'baretile chip ttsim' got.
 std::vector<DeviceInfo> enumerate_devices();
 
 // `name` as in DeviceInfo::name; empty takes $BARETILE_DEVICE, then the first that enumerate_devices() gives.
 // Throws UsageError for an unknown name, SystemError when the device is there but cannot be opened.
 std::unique_ptr<Device> open_device(const std::string& name = {});
+
+// Where compiled kernels and downloads are kept: $BARETILE_CACHE_DIR, else $XDG_CACHE_HOME/baretile, else
+// ~/.cache/baretile; empty when none of these is set.
+std::string cache_folder();
 
 }  // namespace baretile

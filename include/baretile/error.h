@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;

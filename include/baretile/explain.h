@@ -6,7 +6,7 @@
 
 #include "baretile/tensor.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 // A line a kernel, named by its operations and the extents it runs over, a line a value that it leaves, and a count.
 // Tensors that have a value already take no part. A kernel that turns out to need more of a tile's registers than there

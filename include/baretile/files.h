@@ -7,7 +7,7 @@
 
 #include "baretile/tensor.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 using NamedTensors = std::map<std::string, Tensor>;  // by their names in the file
 

@@ -9,7 +9,7 @@
 
 #include "baretile/tensor.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 class Jit {
  public:

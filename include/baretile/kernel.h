@@ -5,7 +5,7 @@
 
 #include "baretile/program.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 // One translation unit that defines some of extern "C" void kernel_brisc(const u32* args), kernel_ncrisc,
 // kernel_trisc0, kernel_trisc1 and kernel_trisc2. It may include baretile/{bits,abi}.h, baretile/isa/* and kernels/*;

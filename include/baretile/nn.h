@@ -11,7 +11,8 @@
 #include "baretile/autograd.h"
 #include "baretile/jit.h"
 
-namespace baretile::nn {
+namespace [[gnu::visibility("default")]] baretile {
+namespace nn {
 
 // The handles that hold a model's weights; a step makes them hold the next ones.
 using Parameters = std::vector<Tensor*>;
@@ -142,4 +143,5 @@ class Trainer {
   Jit step_;
 };
 
-}  // namespace baretile::nn
+}  // namespace nn
+}  // namespace baretile

@@ -6,7 +6,8 @@
 #pragma once
 #include "baretile/tensor.h"
 
-namespace baretile::random {
+namespace [[gnu::visibility("default")]] baretile {
+namespace random {
 
 Tensor key(Runtime& runtime, u64 seed);                       // uint32 [2], as jax.random.PRNGKey(seed)
 std::vector<Tensor> split(const Tensor& key, i64 count = 2);  // keys for independent uses
@@ -20,4 +21,5 @@ Tensor randint(const Tensor& key, const Shape& shape, i64 low, i64 high);     //
 Tensor normal(const Tensor& key, const Shape& shape);         // fp32
 Tensor categorical(const Tensor& key, const Tensor& logits);  // int32: an index of the last axis for each of the others
 
-}  // namespace baretile::random
+}  // namespace random
+}  // namespace baretile

@@ -14,7 +14,7 @@
 #include "baretile/error.h"
 #include "baretile/program.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 class Chip;
 class BankAllocator;

@@ -11,7 +11,7 @@
 
 #include "baretile/program.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 
 class Runtime;
 struct Expr;

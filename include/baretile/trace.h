@@ -9,7 +9,7 @@
 #include "baretile/chip.h"
 #include "baretile/program.h"
 
-namespace baretile {
+namespace [[gnu::visibility("default")]] baretile {
 namespace compiler {
 struct Graph;
 }

@@ -4,6 +4,7 @@
 
 #include "baretile/isa/pcie.h"
 #include "cli/chip_check.h"
+#include "cli/chip_ttsim.h"
 #include "cli/command.h"
 
 namespace baretile::cli {
@@ -13,7 +14,10 @@ constexpr const char* kHelp =
     "baretile chip [--device NAME]         what the chip is and what its firmware reports\n"
     "baretile chip check [--device NAME]   whether everything baretile needs is there, and how to get what is "
     "missing;\n"
-    "                                      exit code 0 when it is, 1 when something is missing\n";
+    "                                      exit code 0 when it is, 1 when something is missing\n"
+    "baretile chip ttsim [--from FILE|URL] [--sha256 HASH]\n"
+    "                                      gets the release of ttsim that baretile is tested with into the cache, and\n"
+    "                                      checks it; a download that broke off is continued\n";
 
 // The board's serial number holds its kind. src: tt-umd, get_board_type_from_board_id.
 std::string board_name(u64 id) {
@@ -70,6 +74,10 @@ int run(Arguments& arguments) {
     arguments.expect_no_more();
     return check_machine(arguments.device);
   }
+  if (!arguments.words.empty() && arguments.words[0] == "ttsim") {
+    arguments.words.erase(arguments.words.begin());
+    return get_ttsim(arguments);
+  }
   arguments.expect_no_more();
   Chip chip(open_device(arguments.device));
   print_summary(chip);
@@ -79,6 +87,7 @@ int run(Arguments& arguments) {
 
 }  // namespace
 
-const Command kChip{"chip", "what the chip is; 'chip check' tests this machine", kHelp, run};
+const Command kChip{"chip", "what the chip is; 'chip check' tests this machine, 'chip ttsim' gets a simulator", kHelp,
+                    run};
 
 }  // namespace baretile::cli

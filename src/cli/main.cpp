@@ -6,6 +6,7 @@
 
 #include "baretile/error.h"
 #include "cli/command.h"
+#include "cli/pages.h"
 
 namespace baretile::cli {
 namespace {
@@ -14,8 +15,10 @@ const Command* const kCommands[] = {&kChip, &kHello, &kShow, &kGenerate, &kDisas
 
 constexpr const char* kUsage = "Usage: baretile <command> [--device NAME] [arguments]\n\nCommands:\n";
 constexpr const char* kMore =
-    "\n'baretile <command> --help' says more. --device (or BARETILE_DEVICE) takes a name that 'baretile chip check' "
-    "lists;\n"
+    "\n'baretile <command> --help' says more; 'baretile help --man' and '--completion' print the manual page and "
+    "bash's "
+    "completion.\n"
+    "--device (or BARETILE_DEVICE) takes a name that 'baretile chip check' lists;\n"
     "without it the first of these is used: the library in TTSIM, a card through tt-kmd, a card through sysfs (root), "
     "the simulator.\n";
 
@@ -42,7 +45,12 @@ int run(Arguments arguments) {
   }
   const std::string name = arguments.words[0];
   if (name == "--help" || name == "-h" || name == "help") {
-    print_usage(stdout);
+    if (arguments.flag("--man"))
+      fmt::print("{}", man_page(kCommands, kMore));
+    else if (arguments.flag("--completion"))
+      fmt::print("{}", bash_completion(kCommands));
+    else
+      print_usage(stdout);
     return 0;
   }
   const auto found =

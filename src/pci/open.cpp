@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <link.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -22,14 +23,29 @@ std::string environment(const char* name) {
 
 std::string numbered(const char* kind, size_t index) { return index == 0 ? kind : fmt::format("{}:{}", kind, index); }
 
-// The in-tree simulator: $BARETILE_SIM, or beside the library this code is in. Empty when there is none.
+// The in-tree simulator: $BARETILE_SIM, else beside the library this code is in, else where the loader looks for that
+// library's or program's needs: so a program that holds the static library finds it. Empty when there is none.
 std::string in_tree_simulator() {
   if (const std::string path = environment("BARETILE_SIM"); !path.empty()) return path;
   Dl_info self{};
-  if (dladdr(reinterpret_cast<void*>(&in_tree_simulator), &self) == 0) return {};
-  std::error_code none;
-  const auto path = std::filesystem::absolute(self.dli_fname).parent_path() / "libbaretile_sim.so";
-  return std::filesystem::exists(path, none) ? path.string() : std::string();
+  link_map* code = nullptr;
+  if (dladdr1(reinterpret_cast<void*>(&in_tree_simulator), &self, reinterpret_cast<void**>(&code), RTLD_DL_LINKMAP) ==
+      0)
+    return {};
+  std::vector<std::filesystem::path> folders;
+  if (*code->l_name) folders.push_back(std::filesystem::absolute(code->l_name).parent_path());
+  Dl_serinfo size{};
+  if (dlinfo(code, RTLD_DI_SERINFOSIZE, &size) == 0) {
+    std::vector<std::byte> memory(size.dls_size);
+    auto* list = new (memory.data()) Dl_serinfo(size);
+    if (dlinfo(code, RTLD_DI_SERINFO, list) == 0)
+      for (u32 i = 0; i < list->dls_cnt; ++i) folders.emplace_back((&list->dls_serpath[0])[i].dls_name);
+  }
+  for (const auto& folder : folders) {
+    const auto path = folder / "libbaretile_sim.so";
+    if (std::error_code none; std::filesystem::exists(path, none)) return std::filesystem::absolute(path).string();
+  }
+  return {};
 }
 
 const Sys& machine() {
@@ -38,6 +54,11 @@ const Sys& machine() {
 }
 
 }  // namespace
+
+std::string downloaded_ttsim() {
+  const std::string cache = cache_folder();
+  return cache.empty() ? cache : cache + "/ttsim/libttsim_bh.so";
+}
 
 std::vector<DeviceInfo> enumerate(const Sys& sys) {
   std::vector<DeviceInfo> found;
@@ -63,6 +84,10 @@ std::vector<DeviceInfo> enumerate(const Sys& sys) {
         {DeviceKind::sim, "sim", path,
          fmt::format("baretile's simulator, {}",
                      found.empty() ? "because there is no card and TTSIM is not set" : "for when it is asked for")});
+  const std::string ttsim = downloaded_ttsim();
+  if (std::error_code none; environment("TTSIM").empty() && std::filesystem::exists(ttsim, none))
+    found.push_back(
+        {DeviceKind::ttsim, "ttsim", ttsim, "ttsim as 'baretile chip ttsim' got it, for when it is asked for"});
   return found;
 }
 
@@ -81,9 +106,9 @@ std::unique_ptr<Device> open(const Sys& sys, const std::string& asked) {
           "/dev/tenstorrent");
     std::vector<std::string> names;
     for (const DeviceInfo& d : found) names.push_back(d.name);
-    throw UsageError(
-        fmt::format("device '{}' is not here; there is {}, and 'baretile chip check' says what others need", name,
-                    fmt::join(names, ", ")));
+    const char* cure = name == "ttsim" ? "set TTSIM to a libttsim.so, or get one by 'baretile chip ttsim'"
+                                       : "'baretile chip check' says what others need";
+    throw UsageError(fmt::format("device '{}' is not here; there is {}, and {}", name, fmt::join(names, ", "), cure));
   }
   switch (info->kind) {
     case DeviceKind::kmd:
@@ -100,6 +125,14 @@ std::unique_ptr<Device> open(const Sys& sys, const std::string& asked) {
 }  // namespace baretile::pci
 
 namespace baretile {
+
+std::string cache_folder() {
+  using pci::environment;
+  if (const std::string folder = environment("BARETILE_CACHE_DIR"); !folder.empty()) return folder;
+  if (const std::string folder = environment("XDG_CACHE_HOME"); !folder.empty()) return folder + "/baretile";
+  const std::string home = environment("HOME");
+  return home.empty() ? home : home + "/.cache/baretile";
+}
 
 std::vector<DeviceInfo> enumerate_devices() { return pci::enumerate(pci::machine()); }
 std::unique_ptr<Device> open_device(const std::string& name) { return pci::open(pci::machine(), name); }

@@ -4,6 +4,8 @@
 
 namespace baretile::pci {
 
+// Where 'baretile chip ttsim' puts ttsim's library, whether it is there or not; empty without a cache folder.
+std::string downloaded_ttsim();
 std::vector<DeviceInfo> enumerate(const Sys& sys);
 // `sys` must outlive the device.
 std::unique_ptr<Device> open(const Sys& sys, const std::string& name);

@@ -44,6 +44,11 @@ inline Tensor iota(Runtime* runtime, i64 count, DType dtype = DType::int32) {
 }
 Tensor filled(Runtime* runtime, Shape shape, double value, DType dtype);
 
+// All values, row-major, into the caller's memory, which has room for just these; of the type that to_host… gives.
+void download(const Tensor& tensor, std::span<float> values);
+void download(const Tensor& tensor, std::span<i32> values);
+void download(const Tensor& tensor, std::span<u32> values);
+
 // The graph under some tensors. Writes in place that it contains are outputs of their own, after the wanted ones.
 struct Capture {
   compiler::Graph graph;

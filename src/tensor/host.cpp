@@ -59,15 +59,20 @@ Tensor upload(Runtime& runtime, std::span<const Value> values, Shape shape, DTyp
 }
 
 template <typename Value>
-std::vector<Value> download(Tensor tensor) {
+void read_pages(Tensor tensor, std::span<Value> values) {
   tensor.realize();
   const Expr& expr = *tensor.expr();
-  std::vector<Value> values(size_t(compiler::element_count(expr.node.shape)));
   PageFormat format(expr.node.shape, expr.node.dtype);
   for_chunks(format, [&](u64 page, std::span<std::byte> bytes) {
     expr.runtime()->read_pages(expr.storage, page, bytes);
-    format.decode(bytes, page, std::span(values));
+    format.decode(bytes, page, values);
   });
+}
+
+template <typename Value>
+std::vector<Value> download(const Tensor& tensor) {
+  std::vector<Value> values(size_t(compiler::element_count(tensor.shape())));
+  read_pages(tensor, std::span(values));
   return values;
 }
 
@@ -148,6 +153,10 @@ void check_dtype(const char* call, const Tensor& tensor, bool fits) {
 }
 
 }  // namespace
+
+void download(const Tensor& tensor, std::span<float> values) { read_pages(tensor, values); }
+void download(const Tensor& tensor, std::span<i32> values) { read_pages(tensor, values); }
+void download(const Tensor& tensor, std::span<u32> values) { read_pages(tensor, values); }
 
 std::vector<float> Tensor::to_host() const {
   check_dtype("to_host", *this, !is_integer(dtype()));

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "baretile/device.h"
 #include "baretile/error.h"
 #include "compiler/build/embedded.h"
 
@@ -71,13 +72,7 @@ std::string Sha256::hex() {
 }
 
 fs::path cache_root() {
-  const auto folder = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-  };
-  if (const std::string dir = folder("BARETILE_CACHE_DIR"); !dir.empty()) return dir;
-  if (const std::string xdg = folder("XDG_CACHE_HOME"); !xdg.empty()) return fs::path(xdg) / "baretile";
-  if (const std::string home = folder("HOME"); !home.empty()) return fs::path(home) / ".cache" / "baretile";
+  if (const std::string folder = cache_folder(); !folder.empty()) return folder;
   throw SystemError(
       "no folder for the kernel cache: neither BARETILE_CACHE_DIR, XDG_CACHE_HOME nor HOME is set; set "
       "BARETILE_CACHE_DIR",
