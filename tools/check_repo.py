@@ -14,7 +14,7 @@ CODE = {".h", ".cpp", ".cc", ".S", ".def"}
 
 # Folder: (code-line budget, folders below src/ or include/baretile it may include from). `public` is include/baretile/*.h, `isa` include/baretile/isa.
 LAYERS = {
-    "include/baretile": (920, {"public", "isa"}),
+    "include/baretile": (780, {"public", "isa"}),
     "include/baretile/capi.h": (120, set()),
     "include/baretile/custom.h": (20, {"public"}),
     "include/baretile/isa": (1650, {"isa", "bits"}),
@@ -43,6 +43,13 @@ LAYERS = {
     "tools": (1300, set()),
     "bench": (400, {"public", "isa", "compiler", "chip", "models", "bench"}),
 }
+# Public headers of layers that stand beside the core; they count there.
+HEADERS = {
+    "src/explain": ["explain.h"],
+    "src/transform": ["autograd.h", "jit.h"],
+    "src/array": ["files.h", "random.h"],
+    "src/nn": ["nn.h"],
+}
 CORE = ["include/baretile", "src/pci", "src/chip", "src/noc", "src/firmware", "src/runtime", "src/compiler", "src/tensor", "kernels"]
 CORE_CEILING = 10000
 ORDER = ["bits", "isa", "public", *[f.removeprefix("src/") for f in LAYERS if not f.startswith("include")]]  # of names in docs/map.md
@@ -69,10 +76,13 @@ def code_lines(path):
 
 
 def layer_files(folder):
-    """Files of a layer, without those of layers inside it (include/baretile/isa, kernels/sfpu)."""
+    """Files of a layer with its public headers, without those of layers inside it (include/baretile/isa, kernels/sfpu)."""
     if (ROOT / folder).is_file():
         return [ROOT / folder]
+    if folder in HEADERS:
+        return sources(folder) + [ROOT / "include/baretile" / name for name in HEADERS[folder]]
     inner = [ROOT / other for other in LAYERS if other.startswith(folder + "/")]
+    inner += [ROOT / "include/baretile" / name for names in HEADERS.values() for name in names if folder == "include/baretile"]
     found = sources(folder, {".py"} if folder == "python" else CODE)
     return [p for p in found if not any(i == p or i in p.parents for i in inner)]
 
@@ -99,7 +109,7 @@ def check_includes():
             m = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
             if m and m[1] not in {"stdint.h", "stddef.h"}:
                 error(ROOT / name, n, f"<{m[1]}> in a header that device code includes")
-    for path in layer_files("include/baretile"):
+    for path in sorted((ROOT / "include/baretile").glob("*.h")):
         if re.search(r"#\s*include\s+<(fmt|nlohmann)/", path.read_text()):
             error(path, 1, "fmt or json in a public header")
         declares = path.name not in {"bits.h", "abi.h", "program.h"}  # these are values and inline functions only
