@@ -16,6 +16,7 @@ CODE = {".h", ".cpp", ".cc", ".S", ".def"}
 LAYERS = {
     "include/baretile": (780, {"public", "isa"}),
     "include/baretile/capi.h": (120, set()),
+    "include/baretile/custom.h": (20, {"public"}),
     "include/baretile/isa": (1650, {"isa", "bits"}),
     "src/pci": (980, {"public", "isa", "pci"}),
     "src/chip": (600, {"public", "isa", "pci", "chip"}),
@@ -24,6 +25,7 @@ LAYERS = {
     "src/debug": (690, {"public", "isa", "chip", "noc", "firmware", "compiler", "debug"}),
     "src/runtime": (600, {"public", "isa", "chip", "noc", "firmware", "debug", "runtime"}),
     "src/compiler": (4800, {"public", "isa", "compiler"}),
+    "src/compiler/custom": (60, {"public", "isa", "compiler"}),
     "src/files": (850, {"public", "files"}),
     "src/tensor": (1200, {"public", "isa", "compiler", "tensor"}),
     "src/explain": (1200, {"public", "isa", "compiler", "tensor", "explain"}),

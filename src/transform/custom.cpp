@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/custom.h"
+#include "compiler/custom/custom.h"
 #include "compiler/graph/shape.h"
 #include "tensor/expr.h"
 

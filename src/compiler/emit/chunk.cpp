@@ -9,7 +9,7 @@
 
 #include "baretile/error.h"
 #include "compiler/build/embedded.h"
-#include "compiler/custom.h"
+#include "compiler/custom/custom.h"
 
 namespace baretile::compiler {
 namespace {

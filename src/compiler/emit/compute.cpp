@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "compiler/custom.h"
+#include "compiler/custom/custom.h"
 
 namespace baretile::compiler {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "compiler/custom.h"
+#include "compiler/custom/custom.h"
 
 namespace baretile::compiler {
 

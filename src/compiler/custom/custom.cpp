@@ -1,4 +1,4 @@
-#include "compiler/custom.h"
+#include "compiler/custom/custom.h"
 
 #include <fmt/format.h>
 
