@@ -8,12 +8,11 @@ namespace baretile::kernel {
 // Slots are equal and hold the largest page of the ring, so that pages of several kinds share one order and one pair of
 // counters.
 struct InputRing {
-  static constexpr u32 kId = 0, kBase = abi::kData, kBytes = 0xE0000;
+  static constexpr u32 kId = 0, kBase = abi::kData, kBytes = abi::kInputRingBytes;
 };
 struct OutputRing {
-  static constexpr u32 kId = 1, kBase = InputRing::kBase + InputRing::kBytes, kBytes = 0x40000;
+  static constexpr u32 kId = 1, kBase = InputRing::kBase + InputRing::kBytes, kBytes = abi::kOutputRingBytes;
 };
-static_assert(OutputRing::kBase + OutputRing::kBytes == abi::kData + abi::kDataBytes);
 
 // A position in a ring of `slot`-byte pages.
 template <class Ring, u32 slot>

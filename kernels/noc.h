@@ -37,6 +37,19 @@ struct Banks {
   }
 };
 
+// What a step of a product takes of an operand: `pages` pages, the n-th of step s is page_of(s, n), or kNoPage.
+inline constexpr u32 kNoPage = ~0u;
+template <u32 bytes, u32 pages, class PageOf>
+struct Operand {
+  static constexpr u32 kBytes = bytes * pages;
+  u32 buffer;
+  PageOf page_of;
+};
+template <u32 bytes, u32 pages, class PageOf>
+inline Operand<bytes, pages, PageOf> operand(u32 buffer, PageOf page_of) {
+  return {buffer, page_of};
+}
+
 // NCRISC's end of the input ring. Slots are filled in groups with a transaction id each, so that some groups are under
 // way while earlier ones are handed on in order.
 template <u32 slot>
@@ -49,26 +62,10 @@ class Reader {
     request(banks_.find(page, bytes), buffer, ring_.reserve(), bytes);
     filled();
   }
-  // Consecutive pages into one slot: one request for each bank they lie in.
-  template <u32 bytes>
-  [[gnu::always_inline]] void read_run(u32 buffer, u32 page, u32 pages) {
-    u32 address = ring_.reserve();
-    for (;;) {
-      const u32 here = least(pages, abi::kRunPages - page % abi::kRunPages);
-      request(banks_.find(page, bytes), buffer, address, here * bytes);
-      pages -= here;
-      if (pages == 0) break;
-      page += here;
-      address += here * bytes;
-    }
-    filled();
-  }
-  // Any pages into one slot.
-  template <u32 bytes, class PageOf>
-  [[gnu::always_inline]] void read_each(u32 buffer, u32 pages, PageOf page_of) {
-    const u32 address = ring_.reserve();
-    for (u32 n = 0; n < pages; ++n) request(banks_.find(page_of(n), bytes), buffer, address + n * bytes, bytes);
-    filled();
+  // A slot for each step and operand.
+  template <class... Operands>
+  [[gnu::always_inline]] void product(u32 steps, const Operands&... operands) {
+    for (u32 s = 0; s < steps; ++s) ((request(operands, s, ring_.reserve()), filled()), ...);
   }
   // Waits for all that was read and hands it on.
   [[gnu::always_inline]] void finish() {
@@ -78,10 +75,14 @@ class Reader {
     ring_.push(issued_ % kGroup);
   }
 
- private:
+ protected:
   using Port = Niu<0, 0>;
-  static constexpr u32 kGroup = 4, kIds = 4;
 
+  // As finish(), and starts over with the first group.
+  void flush() {
+    finish();
+    issued_ = first_ = 0;
+  }
   [[gnu::always_inline]] static void request(Banks::Where where, u32 buffer, u32 address, u32 bytes) {
     Port::wait_idle();
     Port::at(kNiuTargLo) = buffer + where.offset;
@@ -90,6 +91,25 @@ class Reader {
     Port::at(kNiuLen) = bytes;
     Port::at(kNiuCmd) = 1;
   }
+  // One request for pages that follow one another in a bank.
+  template <u32 bytes, u32 pages, class PageOf>
+  [[gnu::always_inline]] void request(const Operand<bytes, pages, PageOf>& o, u32 step, u32 address) {
+    u32 page = o.page_of(step, 0);
+    for (u32 n = 0; n < pages;) {
+      const u32 first = page;
+      u32 count = 1;
+      while (++n < pages && (page = o.page_of(step, n)) == first + count && page % abi::kRunPages != 0) ++count;
+      if (first != kNoPage) request(banks_.find(first, bytes), o.buffer, address, count * bytes);
+      address += count * bytes;
+    }
+  }
+
+  Banks banks_;
+  Producer<InputRing, slot, Core::ncrisc, abi::waypoint("INFU")> ring_;
+
+ private:
+  static constexpr u32 kGroup = 4, kIds = 4;
+
   [[gnu::always_inline]] void filled() {
     if (++issued_ % kGroup == 0) end_group();
   }
@@ -111,8 +131,6 @@ class Reader {
     Port::at(kNiuTag) = (issued_ / kGroup % kIds) << 10;
   }
 
-  Banks banks_;
-  Producer<InputRing, slot, Core::ncrisc, abi::waypoint("INFU")> ring_;
   u32 issued_ = 0, first_ = 0;  // slots; the oldest group that is not handed on
 };
 

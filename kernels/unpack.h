@@ -55,6 +55,9 @@ class Unpacker {
   }
   void free() { ring_.free_taken(); }
   [[gnu::always_inline]] u32 page() { return ring_.take(); }
+  void skip(u32 pages) {
+    for (; pages != 0; --pages) page(), free();
+  }
 
   [[gnu::always_inline]] void left(u32 page) {
     base<1>(page);

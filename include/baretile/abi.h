@@ -16,6 +16,7 @@ inline constexpr u32 kKernelArena = 0x8000;      // kernel images, placed by the
 inline constexpr u32 kKernelArenaBytes = 0x58000;
 inline constexpr u32 kData = 0x60000;            // a launch's circular buffers and scratch, laid out by the compiler
 inline constexpr u32 kDataBytes = 0x180000 - kData;
+inline constexpr u32 kInputRingBytes = 0xE0000, kOutputRingBytes = kDataBytes - kInputRingBytes;  // of a compute kernel, from kData on
 
 inline constexpr u32 kMaxArgs = 48;
 inline constexpr u32 kMaxCircularBuffers = 16;
@@ -30,7 +31,9 @@ struct LaunchRecord {
   u32 workers;           // tiles with a logical index below this take part; the others only acknowledge
   u32 entry[5];          // L1 address of each core's kernel function, by isa::Core; kNoEntry: the core stays parked
   u32 flags;             // of LaunchFlag
-  u32 reserved;
+  u8 team_rows, team_columns;  // of tiles that share the blocks of a product (kernels/team/team.h)
+  u8 columns;            // of tiles in a row of the chip's grid
+  u8 reserved;
   u32 args[kMaxArgs];
 };
 static_assert(sizeof(LaunchRecord) == 224 && offsetof(LaunchRecord, args) == 32);
@@ -39,6 +42,14 @@ static_assert(sizeof(LaunchRecord) == 224 && offsetof(LaunchRecord, args) == 32)
 struct CircularBufferSync {
   u32 pushed;
   u32 popped;
+};
+
+// What the tiles of a team tell each other through the NoC, see kernels/team/team.h: a word for each of kTeamOperands
+// operands of a product and kTeamSteps of its steps, 16 bytes apart as the NoC wants them.
+inline constexpr u32 kTeamOperands = 4, kTeamSteps = 3, kTeamWords = kTeamOperands * kTeamSteps;
+inline constexpr u32 kTeamAhead = 5;  // slots that NCRISC is ahead of T0
+struct TeamWords {
+  u32 ready, arrived, reserved[2];
 };
 
 // A buffer's pages go round the DRAM banks in runs of this many, so that neighbours along a row come by one request.
@@ -95,11 +106,13 @@ struct Mailbox {
   CircularBufferSync cb[kMaxCircularBuffers];       // 0x1A0
   u32 go;                                           // 0x220  park = 0: the sequence that NCRISC and TRISCs may start, set by BRISC
   u32 reserved1[23];
-  u32 scratch[64];                                  // 0x280  NoC sources of the firmware's own small writes
+  u32 scratch[8];                                   // 0x280  NoC sources of the firmware's own small writes
+  TeamWords team[kTeamWords];                       // 0x2A0  all zero between launches; a kernel leaves them so
+  u32 reserved2[8];
   CoreDebug debug[5];                               // 0x380  by isa::Core
 };
 static_assert(offsetof(Mailbox, sequence) == 0xE0 && offsetof(Mailbox, info) == 0x100 && offsetof(Mailbox, waypoints) == 0x160);
-static_assert(offsetof(Mailbox, cb) == 0x1A0 && offsetof(Mailbox, debug) == 0x380 && sizeof(CoreDebug) == 32);
+static_assert(offsetof(Mailbox, cb) == 0x1A0 && offsetof(Mailbox, debug) == 0x380 && sizeof(CoreDebug) == 32 && offsetof(Mailbox, team) == 0x2A0);
 static_assert(kMailbox + sizeof(Mailbox) <= kDebugLog && kDebugLog + 5 * kDebugLogBytes <= kKernelArena);
 
 // The dispatch tile alone: a ring of queue records in its L1, filled by the host.

@@ -65,6 +65,7 @@ struct Launch {
   std::vector<LaunchArg> args;
   std::string label;     // for traces and error messages
   std::vector<std::pair<u32, u32>> in_place = {};  // arguments {from, to}: pages of `from` are read once, before the same ones of `to` are written
+  u32 block_rows = 0, block_columns = 0;  // of blocks that a team of tiles shares out, which the runtime chooses; 0: no team
 };
 
 struct Program {

@@ -53,10 +53,12 @@ std::vector<std::pair<u32, u32>> in_place(const KernelSpec& spec) {
 
 Program pack(const Schedule& schedule, std::vector<KernelImage> images) {
   Program program{std::move(images), schedule.buffers, {}, schedule.arena_bytes};
-  std::vector<u32> workers;
-  for (const KernelSpec& kernel : schedule.kernels) workers.push_back(max_workers(kernel));
+  std::vector<Launch> work;
+  for (const KernelSpec& kernel : schedule.kernels) work.push_back(work_of(kernel));
   for (const Schedule::Item& item : schedule.launches) {
-    Launch launch{item.kernel, workers[item.kernel], {}, item.label, in_place(schedule.kernels[item.kernel])};
+    Launch launch = work[item.kernel];
+    launch.kernel = item.kernel, launch.label = item.label;
+    launch.in_place = in_place(schedule.kernels[item.kernel]);
     for (u32 buffer : item.buffers) launch.args.push_back({LaunchArg::Kind::buffer, buffer});
     program.launches.push_back(std::move(launch));
   }

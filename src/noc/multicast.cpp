@@ -28,4 +28,17 @@ void multicast(Chip& chip, std::span<const NocRect> rects, u64 addr, std::span<c
   for (const NocRect& rect : rects) chip.multicast(rect, addr, data);
 }
 
+Team team(u32 block_rows, u32 block_columns, u32 grid_columns, u32 workers, u32 most) {
+  Team best;
+  u64 fewest = UINT64_MAX;
+  for (u32 rows = 1; rows <= std::min(block_rows, most) && (rows - 1) * grid_columns < workers; ++rows) {
+    const u32 columns = std::min({block_columns, grid_columns, workers - (rows - 1) * grid_columns, most / rows});
+    const u64 down = ceil_div(block_rows, rows), across = ceil_div(block_columns, columns);
+    if (down * across >= fewest) continue;
+    fewest = down * across;
+    best = {u32(ceil_div(block_rows, down)), u32(ceil_div(block_columns, across))};
+  }
+  return best;
+}
+
 }  // namespace baretile::noc

@@ -229,6 +229,13 @@ class [[gnu::visibility("hidden")]] Runtime::Impl {
     abi::QueueRecord r{};
     r.op = abi::QueueOp::launch;
     r.launch.workers = std::min(launch.max_workers, grid_.workers());
+    if (launch.block_rows != 0) {
+      const u32 columns = chip_.columns();
+      const noc::Team team =
+          noc::team(launch.block_rows, launch.block_columns, columns, grid_.workers(), launch.max_workers);
+      r.launch.team_rows = u8(team.rows), r.launch.team_columns = u8(team.columns), r.launch.columns = u8(columns);
+      r.launch.workers = team.end(columns);
+    }
     for (size_t core = 0; core < kernel.entry.size(); ++core)
       r.launch.entry[core] = kernel.entry[core] == abi::kNoEntry ? abi::kNoEntry : address + kernel.entry[core];
     for (size_t i = 0; i < launch.args.size(); ++i)

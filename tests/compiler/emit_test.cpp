@@ -29,7 +29,7 @@ TEST(Emit, PrintsAMatmulWithReluAsFiveShortFunctions) {
   const u32 x = c.add_buffer(random_matrix(1, 64, 96, bf16, tile, 1)),
             w = c.add_buffer(random_matrix(1, 96, 128, bf16, tile, 2));
   c.output(c.op("relu", {c.contraction(x, w, 4)}), fp32, tile);
-  EXPECT_EQ(max_workers(c.spec), 8u);
+  EXPECT_EQ(work_of(c.spec).max_workers, 8u);
   EXPECT_EQ("\n" + emit(c.spec).text, R"(
 // relu_matmul: 1 x 2 x 4 tiles
 #include "noc.h"
@@ -46,10 +46,9 @@ extern "C" void kernel_ncrisc(const u32* args) {
   for (const u32 item : items(8)) {
     const u32 i = item / 4;
     const u32 j = item % 4;
-    for (u32 k = 0; k < 3; k += 3) {
-      in.read_run<2048>(args[0], i * 3 + k, 3);
-      in.read_each<2048>(args[1], 3, [&](u32 n) { return (k + n) * 4 + j; });
-    }
+    in.product(1,
+        operand<2048, 3>(args[0], [&](u32 s, u32 n) { const u32 k = s * 3 + n % 3; return i * 3 + k; }),
+        operand<2048, 3>(args[1], [&](u32 s, u32 n) { const u32 k = s * 3 + n / 1; return k * 4 + j; }));
   }
   in.finish();
 }
@@ -59,13 +58,17 @@ extern "C" void kernel_trisc0(const u32*) {
   in.to_src_a<Format::bf16>();
   in.to_src_b<Format::bf16, 1024>();
   for (const u32 item : items(8)) {
-    for (u32 k = 0; k < 3; k += 3) {
+    for (u32 s = 0; s < 1; ++s) {
       const u32 left = in.page();
       const u32 right0 = in.page();
       for (u32 n = 0; n < 3; ++n) {
-        in.left(left + n * 2048);
-        in.right(right0 + n * 2048);
-        in.wait();
+        for (u32 r = 0; r < 1; ++r) {
+          in.left(left + (r * 3 + n) * 2048);
+          for (u32 c = 0; c < 1; ++c) {
+            in.right(right0 + (n * 1 + c) * 2048);
+            in.wait();
+          }
+        }
       }
       in.free();
     }
@@ -117,6 +120,93 @@ extern "C" void kernel_brisc(const u32* args) {
 )");
 }
 
+TEST(Emit, SharesLargerProductsOutInBlocksOfWhichEachPageIsReadByOneTile) {
+  Case c("blocks", 2, 256, 512);
+  const u32 x = c.add_buffer(random_matrix(2, 256, 9 * 32, bf16, tile, 1)),
+            w = c.add_buffer(random_matrix(1, 9 * 32, 512, fp32, tile, 2));
+  c.output(c.contraction(x, w, 4), fp32, tile);
+  EXPECT_EQ(work_of(c.spec).block_rows, 8u) << "two rows of tiles each, of both matrices below one another";
+  EXPECT_EQ(work_of(c.spec).block_columns, 8u);
+  const std::string text = emit(c.spec).text;
+  EXPECT_EQ("\n" + function(text, "ncrisc"), R"(
+extern "C" void kernel_ncrisc(const u32* args) {
+  TeamReader<32768> in;
+  team_blocks(1, 8, 8, [&](u32 batch, u32 row, u32 column, bool mine) {
+    const u32 b = row / 4;
+    const u32 band = row % 4;
+    const u32 block = column;
+    in.product(3,
+        operand<2048, 8>(args[0], [&](u32 s, u32 n) { const u32 k = s * 4 + n % 4; return k < 9 ? b * 72 + (band * 2 + n / 4) * 9 + k : kNoPage; }),
+        operand<4096, 8>(args[1], [&](u32 s, u32 n) { const u32 k = s * 4 + n / 2; return k < 9 ? k * 16 + (block * 2 + n % 2) : kNoPage; }));
+  });
+  in.finish();
+}
+)");
+  EXPECT_EQ("\n" + function(text, "trisc0"), R"(
+extern "C" void kernel_trisc0(const u32*) {
+  Unpacker<32768> in;
+  in.to_src_a<Format::fp32>();
+  in.to_src_b<Format::bf16, 1024>();
+  team_blocks(1, 8, 8, [&](u32 batch, u32 row, u32 column, bool mine) {
+    if (!mine) return in.skip(6);
+    for (u32 s = 0; s < 3; ++s) {
+      const u32 left = in.page();
+      const u32 right0 = in.page();
+      for (u32 n = 0; n < least(4, 9 - s * 4); ++n) {
+        for (u32 r = 0; r < 2; ++r) {
+          in.left(left + (r * 4 + n) * 2048);
+          for (u32 c = 0; c < 2; ++c) {
+            in.right(right0 + (n * 2 + c) * 4096);
+            in.wait();
+          }
+        }
+      }
+      in.free();
+    }
+  });
+  drain();
+}
+)");
+  EXPECT_THAT(function(text, "trisc1"), HasSubstr(R"(
+    for (u32 k = 0; k < 9; ++k) {
+      unrolled<4>([&]<u32 w>() {
+        product<16, 4, 0 + 64 * w, w % 2 == 1 ? kSrcA | kSrcB : kSrcA>();
+      });
+    }
+)"));
+  EXPECT_THAT(function(text, "brisc"), HasSubstr(R"(
+      const u32 i = band * 2 + w / 2;
+      const u32 j = block * 2 + w % 2;
+      out.write<4096>(args[2], b * 128 + i * 16 + j);
+)"));
+}
+
+// The reader and T0 would wait for each other for ever in a ring with fewer slots.
+TEST(Emit, TakesShorterRunsThanL1HoldsAndSaysWhatFillsItWhenNoneFits) {
+  Case c("tight", 1, 512, 512);
+  const u32 x = c.add_buffer(random_matrix(1, 512, 512, bf16, tile, 1)),
+            w = c.add_buffer(random_matrix(1, 512, 512, bf16, tile, 2));
+  c.output(c.contraction(x, w, 4), fp32, tile);
+  constexpr u64 kFixed = 0x8000 + 0x58000 + 0x40000;  // firmware, code, output ring
+  EXPECT_THAT(emit(c.spec, kFixed + 7 * 8 * 2048).text, HasSubstr("TeamReader<16384>"));
+  EXPECT_THAT(emit(c.spec, kFixed + 7 * 8 * 2048 - 1).text, HasSubstr("TeamReader<8192>"));
+  EXPECT_THAT(emit(c.spec, kFixed + 7 * 2 * 2048).text, HasSubstr("TeamReader<4096>"));
+  EXPECT_THAT(emit(c.spec, kFixed + 7 * 2048).text, HasSubstr("TeamReader<2048>")) << "a block of one tile";
+  try {
+    emit(c.spec, kFixed + 6 * 2048 - 1);
+    ADD_FAILURE() << "fitted";
+  } catch (const KernelTooLarge& error) {
+    EXPECT_STREQ(error.what(),
+                 "kernel tight needs 667648 bytes of a tile's L1, which has 667647; it must be split. "
+                 "It needs them for\n"
+                 "     2048  left operand, argument 0: 1x512x512 in bf16, 1 slots of 1 pages\n"
+                 "     2048  right operand, argument 1: 1x512x512 in bf16, 1 slots of 1 pages\n"
+                 "     8192  input to come, 4 slots\n"
+                 "   262144  output ring\n"
+                 "   393216  firmware and the code of kernels");
+  }
+}
+
 TEST(Emit, UnpacksASharedLeftOperandOnceAndGatesItsProductsInRegisters) {
   Case c("gate", 1, 1, 64);
   const u32 h = c.add_buffer(random_matrix(1, 1, 64, fp32, split, 1));
@@ -130,16 +220,20 @@ extern "C" void kernel_trisc0(const u32*) {
   in.to_src_a<Format::bf16>();
   in.to_src_b<Format::bf16, 256>();
   for (const u32 item : items(2)) {
-    for (u32 k = 0; k < 2; k += 2) {
+    for (u32 s = 0; s < 1; ++s) {
       const u32 left = in.page();
       const u32 right0 = in.page();
       const u32 right1 = in.page();
       for (u32 n = 0; n < 2; ++n) {
-        in.left(left + n * 512);
-        in.right(right0 + n * 2048);
-        in.wait();
-        in.right(right1 + n * 2048);
-        in.wait();
+        for (u32 r = 0; r < 1; ++r) {
+          in.left(left + (r * 2 + n) * 512);
+          for (u32 c = 0; c < 1; ++c) {
+            in.right(right0 + (n * 1 + c) * 2048);
+            in.wait();
+            in.right(right1 + (n * 1 + c) * 2048);
+            in.wait();
+          }
+        }
       }
       in.free();
     }
@@ -189,7 +283,7 @@ TEST(Emit, FoldsInOnePassAndUsesTheResultInTheNext) {
   const u32 x = c.load(random_matrix(1, 33, 70, fp32, tile, 1));
   const u32 e = c.op("exp", {c.op("sub", {x, c.reduce("max", x)})});
   c.output(c.op("mul", {e, c.op("reciprocal", {c.reduce("sum", e)})}), fp32, tile);
-  EXPECT_EQ(max_workers(c.spec), 2u);
+  EXPECT_EQ(work_of(c.spec).max_workers, 2u);
   EXPECT_EQ("\n" + function(emit(c.spec).text, "trisc1"), R"(
 extern "C" void kernel_trisc1(const u32*) {
   setup_math<Format::fp32>();
@@ -262,7 +356,7 @@ TEST(Emit, WidensBlocksOnlyWhileThereIsWorkForManyTiles) {
     const u32 x = c.add_buffer(random_matrix(1, 1, 32, fp32, split, 1)),
               w = c.add_buffer({1, 32, 32 * col_tiles, bf16, tile, {}});
     c.output(c.contraction(x, w, 2), fp32, row);
-    return fmt::format("{} workers\n{}", max_workers(c.spec), emit(c.spec).text);
+    return fmt::format("{} workers\n{}", work_of(c.spec).max_workers, emit(c.spec).text);
   };
   EXPECT_THAT(text(48), testing::AllOf(HasSubstr("48 workers"), Not(HasSubstr("unrolled"))));
   EXPECT_THAT(text(1536), testing::AllOf(HasSubstr("192 workers"), HasSubstr("unrolled<8>")));
@@ -311,7 +405,7 @@ TEST(Emit, WritesMovesAsOneCallForEachMover) {
   spec.move.sizes = {70, 45};
   spec.move.src_strides = {1, 70};
   spec.move.dst_strides = {45, 1};
-  EXPECT_EQ(max_workers(spec), 3u);
+  EXPECT_EQ(work_of(spec).max_workers, 3u);
   EXPECT_EQ("\n" + emit(spec).text, R"(
 // permute
 #include "move.h"

@@ -28,12 +28,15 @@ class OnSimulator : public testing::TestWithParam<const char*> {
     if (!r) r = std::make_unique<Runtime>(open_device(GetParam()));
     return *r;
   }
-  // Runs one launch over buffers in stored form; afterwards they hold what the device left.
-  void launch(const KernelSpec& spec, std::vector<std::vector<u8>>& buffers, const std::vector<u32>& page_bytes) {
+  // Runs one launch over buffers in stored form, on so many tiles at most; afterwards they hold what the device left.
+  void launch(const KernelSpec& spec, std::vector<std::vector<u8>>& buffers, const std::vector<u32>& page_bytes,
+              u32 most = UINT32_MAX) {
     const compiler::KernelSource source = compiler::emit(spec);
     Program program;
     program.kernels = compiler::build_kernels({&source, 1}, {.cache_folder = BARETILE_BINARY_DIR "/kernel-cache"});
-    Launch item{.kernel = 0, .max_workers = compiler::max_workers(spec), .args = {}, .label = spec.name};
+    Launch item = compiler::work_of(spec);
+    item.label = spec.name;
+    item.max_workers = std::min(item.max_workers, most);
     std::vector<DeviceBuffer> memory;
     std::vector<u64> addresses;
     for (u32 n = 0; n < buffers.size(); ++n) {

@@ -42,6 +42,7 @@ enum NocCtrl : u32 {
   kNocWritePosted = 0x02,
   kNocWriteInline = 0x1A,      // 4 bytes from kNiuData, registers only: into L1 it is a hardware bug
   kNocAtomic = 0x11,
+  kNocAtomicPosted = 0x01,
   kNocMulticast = 0x132,       // acknowledged write to a rectangle; the sender is left out unless kNocIncludeSelf
   kNocIncludeSelf = 0x20000,
 };

@@ -27,26 +27,32 @@ std::string ComputeEmitter::page(const Access& access, std::string_view row, std
   return page_expression(access.map, "b", groups ? "(8 * i + g)" : row, col);
 }
 
+// The tile that an item is, or the band and the block of columns, of items or of `row` and `column` of a team's blocks.
 Code ComputeEmitter::index_lines(const Code& body) const {
-  const u32 rows = kernel_.reduce == ReduceAxis::rows ? 1 : kernel_.row_tiles;
-  const u32 cols = kernel_.reduce == ReduceAxis::cols ? 1 : kernel_.col_tiles / plan_.columns;
+  const u32 rows = kernel_.reduce == ReduceAxis::rows ? 1 : kernel_.row_tiles / plan_.block.rows;
+  const u32 cols = kernel_.reduce == ReduceAxis::cols ? 1 : kernel_.col_tiles / plan_.block.columns;
+  const bool one = plan_.block.tiles() == 1, team = plan_.block.team, stacked = plan_.grid.batches < kernel_.batch;
   Code lines(body.depth());
-  const auto index = [&](const char* name, u32 inner, u32 size, u32 outer) {
+  const auto index = [&](const char* name, const std::string& of_team, u32 inner, u32 size, u32 outer) {
     if (!mentions(body.text(), name)) return;
-    lines.line("const u32 {} = {}{};", name,
-               size == 1   ? "0"
-               : inner > 1 ? fmt::format("item / {}", inner)
-                           : "item",
-               size > 1 && outer > 1 ? fmt::format(" % {}", size) : "");
+    const std::string of_item =
+        (inner > 1 ? fmt::format("item / {}", inner) : "item") + (outer > 1 ? fmt::format(" % {}", size) : "");
+    lines.line("const u32 {} = {};", name, size == 1 ? "0" : team ? of_team : of_item);
   };
-  index("b", rows * cols, kernel_.batch, 1);
-  if (kernel_.reduce != ReduceAxis::rows) index("i", cols, rows, kernel_.batch);
-  if (kernel_.reduce != ReduceAxis::cols) index(plan_.columns > 1 ? "block" : "j", 1, cols, kernel_.batch * rows);
+  index("b", stacked ? fmt::format("row / {}", rows) : "batch", rows * cols, kernel_.batch, 1);
+  if (kernel_.reduce != ReduceAxis::rows)
+    index(one ? "i" : "band", stacked ? fmt::format("row % {}", rows) : "row", cols, rows, kernel_.batch);
+  if (kernel_.reduce != ReduceAxis::cols) index(one ? "j" : "block", "column", 1, cols, kernel_.batch * rows);
   return lines;
 }
 
 void ComputeEmitter::for_items(Code& code, const Bodies& bodies) const {
-  code.open("for (const u32 item : items({}))", plan_.items);
+  const auto [batches, rows, columns] = plan_.grid;
+  code.open("{}", plan_.block.team
+                      ? fmt::format("team_blocks({}, {}, {}, [&](u32 batch, u32 row, u32 column, bool mine)", batches,
+                                    rows, columns)
+                      : fmt::format("for (const u32 item : items({}))", plan_.items));
+  if (plan_.block.team && !bodies.idle.empty()) code.line("if (!mine) {};", bodies.idle);
   Code body(code.depth());
   for (const Stage& stage : plan_.stages) {
     if (bodies.before) bodies.before(body, stage);
@@ -67,17 +73,20 @@ void ComputeEmitter::for_items(Code& code, const Bodies& bodies) const {
   }
   code.append(index_lines(body));
   code.append(body);
-  code.close();
+  code.close(plan_.block.team ? "});" : "}");
 }
 
-void ComputeEmitter::for_columns(Code& code, bool unrolled, const std::function<void(Code&)>& body) const {
-  if (plan_.columns == 1) return body(code);
+// `body` for each output tile of a block, row after row.
+void ComputeEmitter::for_block(Code& code, bool unrolled, const std::function<void(Code&)>& body) const {
+  const auto [rows, columns, team] = plan_.block;
+  if (rows * columns == 1) return body(code);
   Code inner(code.depth() + 1);
   body(inner);
   if (inner.empty()) return;
-  code.open("{}", unrolled ? fmt::format("unrolled<{}>([&]<u32 w>()", plan_.columns)
-                           : fmt::format("for (u32 w = 0; w < {}; ++w)", plan_.columns));
-  if (mentions(inner.text(), "j")) code.line("const u32 j = block * {} + w;", plan_.columns);
+  code.open("{}", unrolled ? fmt::format("unrolled<{}>([&]<u32 w>()", rows * columns)
+                           : fmt::format("for (u32 w = 0; w < {}; ++w)", rows * columns));
+  if (mentions(inner.text(), "i")) code.line("const u32 i = band * {} + w / {};", rows, columns);
+  if (mentions(inner.text(), "j")) code.line("const u32 j = block * {} + w % {};", columns, columns);
   code.append(inner);
   code.close(unrolled ? "});" : "}");
 }
@@ -94,7 +103,7 @@ std::string ComputeEmitter::text() {
   packer(code);
   code.line("");
   writer(code);
-  std::set<std::string> headers{"noc", "pack", "sfpu", "unpack"}, customs;
+  std::set<std::string> headers{plan_.block.team ? "team/team" : "noc", "pack", "sfpu", "unpack"}, customs;
   const std::string& text = code.text();
   for (size_t at = text.find("sfpu::"); at != std::string::npos; at = text.find("sfpu::", at + 1)) {
     const std::string op = text.substr(at + 6, text.find('<', at) - at - 6);

@@ -15,11 +15,12 @@ class ComputeEmitter {
   using StageBody = std::function<void(Code&, const Stage&)>;
   struct Bodies {
     StageBody tile, before = {}, after = {};
+    std::string idle = "return";  // what a team's tile does in a round that has no block for it
   };
 
   // Common to all cores: compute.cpp
   void for_items(Code& code, const Bodies& bodies) const;
-  void for_columns(Code& code, bool unrolled, const std::function<void(Code&)>& body) const;
+  void for_block(Code& code, bool unrolled, const std::function<void(Code&)>& body) const;
   Code index_lines(const Code& body) const;
   std::string edge(char axis) const;  // a condition, empty when it always holds
   void if_edge(Code& code, char axis, const std::string& statement) const;
@@ -31,9 +32,8 @@ class ComputeEmitter {
   void unpacker(Code& code) const;  // T0
   void packer(Code& code) const;    // T2
   void writer(Code& code) const;    // BRISC
-  std::string open_steps(Code& code, const Product& product) const;
-  void read_steps(Code& code, const Access& access, bool left, const std::string& steps) const;
   void read_product(Code& code, const Product& product) const;
+  void read_groups(Code& code, const Product& product) const;
   void unpack_product(Code& code, const Product& product) const;
   void unpack_groups(Code& code, const Product& product) const;
   void unpack_load(Code& code, const Stage& stage, size_t n) const;

@@ -40,68 +40,58 @@ class Modes {
 
 // NCRISC
 
-// Pages of one operand for `steps` values of k from `k` on, into one slot.
-void ComputeEmitter::read_steps(Code& code, const Access& access, bool left, const std::string& steps) const {
-  const KernelBuffer& b = plan_.buffer(access);
-  const u32 bytes = page_bytes(b.tiling, b.dtype);
-  const std::vector<Digit>& digits = left ? access.map.col : access.map.row;
-  const auto page_at = [&](const char* k) { return left ? page(access, "i", k) : page(access, k, "j"); };
-  if (steps == "1") return code.line("in.read<{}>(args[{}], {});", bytes, access.buffer, page_at("k"));
-  if (digits.size() == 1 && digits[0].stride == 1) {
-    code.line("in.read_run<{}>(args[{}], {}, {});", bytes, access.buffer, page_at("k"), steps);
-  } else {
-    code.line("in.read_each<{}>(args[{}], {}, [&](u32 n) {{ return {}; }});", bytes, access.buffer, steps,
-              page_at("(k + n)"));
-  }
-}
-
-// `n` in the loop over k that this opens: how many steps of k an iteration takes.
-std::string ComputeEmitter::open_steps(Code& code, const Product& p) const {
-  const u32 k_tiles = p.form->k_tiles, run = std::min(plan_.run, k_tiles);
-  if (grouped(p) || run == 1) {
-    code.open("for (u32 k = 0; k < {}; ++k)", k_tiles);
-    return "1";
-  }
-  code.open("for (u32 k = 0; k < {}; k += {})", k_tiles, run);
-  if (k_tiles % run == 0) return fmt::format("{}", run);
-  code.line("const u32 steps = least({}, {} - k);", run, k_tiles);
-  return "steps";
-}
-
-void ComputeEmitter::read_product(Code& code, const Product& p) const {
-  const KernelBuffer& left = plan_.buffer(p.form->left);
-  const auto read_groups = [&](u32 first) {
+void ComputeEmitter::read_groups(Code& code, const Product& p) const {
+  const auto groups = [&](u32 first) {
     code.line("for (u32 g = {}; g < {}; ++g) in.read<{}>(args[{}], {});", first,
               p.fills == 1 || first == 4 ? row_groups() : fmt::format("least({}, 4)", row_groups()),
-              page_bytes(left.tiling, left.dtype), p.form->left.buffer, page(p.form->left, "i", "k"));
+              plan_.bytes(p.form->left), p.form->left.buffer, page(p.form->left, "i", "k"));
   };
-  const std::string steps = open_steps(code, p);
-  if (grouped(p)) {
-    read_groups(0);
-  } else {
-    read_steps(code, p.form->left, true, steps);
+  code.open("for (u32 k = 0; k < {}; ++k)", p.form->k_tiles);
+  groups(0);
+  for (const u32 step : p.steps) {
+    const Access& right = kernel_.steps[step].contraction.right;
+    code.line("in.read<{}>(args[{}], {});", plan_.bytes(right), right.buffer, page(right, "k", "j"));
   }
-  for_columns(code, false, [&](Code& inner) {
-    for (const u32 step : p.steps) read_steps(inner, kernel_.steps[step].contraction.right, false, steps);
-  });
-  if (p.fills == 2) read_groups(4);
+  if (p.fills == 2) groups(4);
   code.close();
+}
+
+// The slot of a step of `run` k holds `run` left pages of each row of the block, or the right pages of each row of k.
+void ComputeEmitter::read_product(Code& code, const Product& p) const {
+  if (grouped(p)) return read_groups(code, p);
+  const u32 k_tiles = p.form->k_tiles, run = std::min(plan_.run, k_tiles);
+  const auto [rows, columns, team] = plan_.block;
+  const auto operand = [&](const Access& access, u32 pages, const std::string& k, const std::string& page, bool last) {
+    code.line("    operand<{}, {}>(args[{}], [&](u32 s, u32 n) {{ const u32 k = s * {} + {}; return {}; }}){}",
+              plan_.bytes(access), pages, access.buffer, run, k,
+              k_tiles % run == 0 ? page : fmt::format("k < {} ? {} : kNoPage", k_tiles, page), last ? ");" : ",");
+  };
+  const bool one = plan_.block.tiles() == 1;
+  const std::string i = one ? "i" : fmt::format("(band * {} + n / {})", rows, run);
+  const std::string j = one ? "j" : fmt::format("(block * {} + n % {})", columns, columns);
+  code.line("in.product({},", ceil_div(k_tiles, run));
+  operand(p.form->left, rows * run, fmt::format("n % {}", run), page(p.form->left, i, "k"), false);
+  for (const u32 step : p.steps) {
+    const Access& right = kernel_.steps[step].contraction.right;
+    operand(right, run * columns, fmt::format("n / {}", columns), page(right, "k", j), step == p.steps.back());
+  }
 }
 
 void ComputeEmitter::reader(Code& code) const {
   code.open("extern \"C\" void kernel_ncrisc(const u32* args)");
-  code.line("Reader<{}> in;", plan_.input_slot);
-  for_items(code, {[&](Code& body, const Stage& stage) {
-              for (const Product& p : stage.products) read_product(body, p);
-              for_columns(body, false, [&](Code& inner) {
-                for (const u32 step : stage.loads) {
-                  const Access& access = kernel_.steps[step].access;
-                  const KernelBuffer& b = plan_.buffer(access);
-                  inner.line("in.read<{}>(args[{}], {});", page_bytes(b.tiling, b.dtype), access.buffer,
-                             page(access, "i", "j"));
-                }
-              });
-            }});
+  code.line("{}<{}> in;", plan_.block.team ? "TeamReader" : "Reader", plan_.input_slot);
+  const auto read_stage = [&](Code& body, const Stage& stage) {
+    for (const Product& p : stage.products) read_product(body, p);
+    if (plan_.block.team && !stage.loads.empty())
+      body.line("if (!mine) return in.skip({});", stage.loads.size() * plan_.block.tiles());
+    for_block(body, false, [&](Code& inner) {
+      for (const u32 step : stage.loads) {
+        const Access& access = kernel_.steps[step].access;
+        inner.line("in.read<{}>(args[{}], {});", plan_.bytes(access), access.buffer, page(access, "i", "j"));
+      }
+    });
+  };
+  for_items(code, {.tile = read_stage, .idle = ""});
   code.line("in.finish();");
   code.close();
 }
@@ -111,7 +101,7 @@ void ComputeEmitter::reader(Code& code) const {
 // Split rows of a full tile: SrcB takes four groups at a time; with several right tiles these are unpacked for each
 // fill.
 void ComputeEmitter::unpack_groups(Code& code, const Product& p) const {
-  const u32 rights = u32(p.steps.size()) * plan_.columns;
+  const u32 rights = u32(p.steps.size());
   const std::string groups = fmt::format("groups{}", p.steps[0]);
   code.line("const u32 {} = {};", groups, row_groups());
   code.open("for (u32 k = 0; k < {}; ++k)", p.form->k_tiles);
@@ -136,21 +126,23 @@ void ComputeEmitter::unpack_groups(Code& code, const Product& p) const {
 
 void ComputeEmitter::unpack_product(Code& code, const Product& p) const {
   if (grouped(p)) return unpack_groups(code, p);
-  const KernelBuffer &left = plan_.buffer(p.form->left), &right = plan_.buffer(p.form->right);
-  const u32 rights = u32(p.steps.size()) * plan_.columns;
-  const std::string steps = open_steps(code, p);
+  const u32 k_tiles = p.form->k_tiles, run = std::min(plan_.run, k_tiles);
+  const auto [rows, columns, team] = plan_.block;
+  code.open("for (u32 s = 0; s < {}; ++s)", ceil_div(k_tiles, run));
   code.line("const u32 left = in.page();");
-  for (u32 n = 0; n < rights; ++n) code.line("const u32 right{} = in.page();", n);
-  const auto at = [](const std::string& name, const KernelBuffer& b) {
-    return fmt::format("{} + n * {}", name, page_bytes(b.tiling, b.dtype));
-  };
-  code.open("for (u32 n = 0; n < {}; ++n)", steps);
-  code.line("in.{}({});", p.left == LeftKind::row ? "left_row" : "left", at("left", left));
-  for (u32 n = 0; n < rights; ++n) {
-    code.line("in.right({});", at(fmt::format("right{}", n), right));
+  for (u32 c = 0; c < p.steps.size(); ++c) code.line("const u32 right{} = in.page();", c);
+  code.open("for (u32 n = 0; n < {}; ++n)",
+            k_tiles % run == 0 ? fmt::format("{}", run) : fmt::format("least({}, {} - s * {})", run, k_tiles, run));
+  code.open("for (u32 r = 0; r < {}; ++r)", rows);
+  code.line("in.{}(left + (r * {} + n) * {});", p.left == LeftKind::row ? "left_row" : "left", run,
+            plan_.bytes(p.form->left));
+  code.open("for (u32 c = 0; c < {}; ++c)", columns);
+  for (u32 c = 0; c < p.steps.size(); ++c) {
+    code.line("in.right(right{} + (n * {} + c) * {});", c, columns,
+              plan_.bytes(kernel_.steps[p.steps[c]].contraction.right));
     code.line("in.wait();");
   }
-  code.close();
+  for (u32 n = 0; n < 3; ++n) code.close();
   code.line("in.free();");
   code.close();
 }
@@ -188,21 +180,28 @@ void ComputeEmitter::unpacker(Code& code) const {
   code.open("extern \"C\" void kernel_trisc0(const u32*)");
   code.line("Unpacker<{}> in;", plan_.input_slot);
   modes.print_common(code);
-  for_items(code, {[&](Code& body, const Stage& stage) {
-              for (const Product& p : stage.products) {
-                modes.print(body, "A", mode_a(plan_, p));
-                modes.print(body, "B", mode_b(plan_, p));
-                unpack_product(body, p);
-              }
-              if (stage.loads.empty()) return;
-              for_columns(body, false, [&](Code& inner) {
-                for (size_t n = 0; n < stage.loads.size(); ++n) {
-                  const std::string mode = load_mode(stage.loads[n]);
-                  if (n == 0 || mode != load_mode(stage.loads[n - 1])) modes.print(inner, "A", mode);
-                  unpack_load(inner, stage, n);
-                }
-              });
-            }});
+  const auto unpack_stage = [&](Code& body, const Stage& stage) {
+    for (const Product& p : stage.products) {
+      modes.print(body, "A", mode_a(plan_, p));
+      modes.print(body, "B", mode_b(plan_, p));
+      unpack_product(body, p);
+    }
+    if (stage.loads.empty()) return;
+    for_block(body, false, [&](Code& inner) {
+      for (size_t n = 0; n < stage.loads.size(); ++n) {
+        const std::string mode = load_mode(stage.loads[n]);
+        if (n == 0 || mode != load_mode(stage.loads[n - 1])) modes.print(inner, "A", mode);
+        unpack_load(inner, stage, n);
+      }
+    });
+  };
+  u64 pages = 0;  // slots of the input ring for a block
+  for (const Stage& stage : plan_.stages) {
+    for (const Product& p : stage.products)
+      pages += ceil_div(p.form->k_tiles, std::min(plan_.run, p.form->k_tiles)) * (1 + p.steps.size());
+    pages += stage.loads.size() * plan_.block.tiles();
+  }
+  for_items(code, {.tile = unpack_stage, .idle = fmt::format("return in.skip({})", pages)});
   code.line("drain();");
   code.close();
 }
@@ -232,7 +231,7 @@ void ComputeEmitter::packer(Code& code) const {
   modes.print_common(code);
   for_items(code, {[&](Code& body, const Stage& stage) {
               if (stage.outputs.empty()) return;
-              for_columns(body, true, [&](Code& inner) {
+              for_block(body, true, [&](Code& inner) {
                 inner.line("out.acquire();");
                 for (const u32 o : stage.outputs) {
                   modes.print(inner, "", mode(o, verb));
@@ -251,15 +250,14 @@ void ComputeEmitter::writer(Code& code) const {
   code.open("extern \"C\" void kernel_brisc(const u32* args)");
   code.line("Writer<{}> out;", plan_.output_slot);
   for_items(code, {[&](Code& body, const Stage& stage) {
-              for_columns(body, false, [&](Code& inner) {
+              for_block(body, false, [&](Code& inner) {
                 for (const u32 o : stage.outputs) {
                   const Access& access = kernel_.outputs[o].access;
-                  const KernelBuffer& b = plan_.buffer(access);
-                  const bool grouped = b.tiling == Tiling::split && !kernel_.one_row;
+                  const bool grouped = plan_.buffer(access).tiling == Tiling::split && !kernel_.one_row;
                   const bool reduced = plan_.reduced(kernel_.outputs[o]);
                   inner.line("{}out.write<{}>(args[{}], {});",
                              grouped ? fmt::format("for (u32 g = 0; g < {}; ++g) ", row_groups()) : "",
-                             page_bytes(b.tiling, b.dtype), access.buffer,
+                             plan_.bytes(access), access.buffer,
                              page(access, reduced && kernel_.reduce == ReduceAxis::rows ? "0" : "i",
                                   reduced && kernel_.reduce == ReduceAxis::cols ? "0" : "j"));
                 }

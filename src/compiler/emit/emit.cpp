@@ -11,38 +11,39 @@
 namespace baretile::compiler {
 namespace {
 
-struct Emitted {
-  std::string text;
-  u32 items;
-};
-
-// The widest block of column tiles that Dst holds.
-Emitted emit_compute(const KernelSpec& spec) {
-  const std::vector<u32> widths = block_widths(spec);
-  for (const u32 columns : widths) {
-    const Plan plan = make_plan(spec, columns);
+// The best block that Dst and L1 hold.
+std::pair<std::string, Launch> emit_compute(const KernelSpec& spec, u64 l1_bytes) {
+  const std::vector<Block> candidates = blocks(spec);
+  for (const Block& block : candidates) {
     try {
-      return {ComputeEmitter(plan).text(), plan.items};
+      const Plan plan = make_plan(spec, block, l1_bytes);
+      Launch work{.max_workers = plan.items, .args = {}, .label = {}};
+      if (block.team) {
+        work.block_rows = plan.grid.rows, work.block_columns = plan.grid.columns;
+        work.max_workers = work.block_rows * work.block_columns;
+      }
+      return {ComputeEmitter(plan).text(), std::move(work)};
     } catch (const Unsupported&) {
-      if (columns == 1) throw;
+      if (&block == &candidates.back()) throw;
     }
   }
-  throw InternalError("block_widths must end with 1");
+  throw InternalError("blocks() gave none");
 }
 
 }  // namespace
 
-KernelSource emit(const KernelSpec& spec) {
+KernelSource emit(const KernelSpec& spec, u64 l1_bytes) {
   if (spec.buffers.size() > abi::kMaxArgs)
     throw KernelTooLarge(fmt::format("kernel {} uses {} tensors, of which a launch names {}; it must be split",
                                      spec.name, spec.buffers.size(), abi::kMaxArgs));
   if (spec.kind == KernelKind::attention) return {spec.name, attention_text(spec)};
-  return {spec.name, spec.kind == KernelKind::move ? move_text(spec) : emit_compute(spec).text};
+  return {spec.name, spec.kind == KernelKind::move ? move_text(spec) : emit_compute(spec, l1_bytes).first};
 }
 
-u32 max_workers(const KernelSpec& spec) {
-  if (spec.kind == KernelKind::attention) return attention_workers(spec.attention);
-  return spec.kind == KernelKind::move ? move_workers(spec) : emit_compute(spec).items;
+Launch work_of(const KernelSpec& spec) {
+  if (spec.kind == KernelKind::compute) return emit_compute(spec, isa::kL1Bytes).second;
+  const u32 workers = spec.kind == KernelKind::move ? move_workers(spec) : attention_workers(spec.attention);
+  return {.max_workers = workers, .args = {}, .label = {}};
 }
 
 }  // namespace baretile::compiler

@@ -68,8 +68,8 @@ void ComputeEmitter::math(Code& code) {
 void ComputeEmitter::math_tile(Code& code, const Stage& stage) {
   code.line("acquire_dst();");
   for (const Product& p : stage.products) run_product(code, p);
-  for_columns(code, true, [&](Code& inner) {
-    if (plan_.columns > 1) inner.line("acquire_dst();");
+  for_block(code, true, [&](Code& inner) {
+    if (plan_.block.tiles() > 1) inner.line("acquire_dst();");
     bring_loads(inner, stage);
     if (!stage.reduces.empty()) fold(inner, stage);
     if (!stage.outputs.empty()) {
@@ -105,21 +105,21 @@ void ComputeEmitter::run_groups(Code& code, const Product& p, u32 base) const {
 }
 
 void ComputeEmitter::run_product(Code& code, const Product& p) {
-  const u32 steps = u32(p.steps.size()), length = p.left == LeftKind::tile ? 16 : 4;
-  const u32 base = new_rows(p.rows * steps * plan_.columns).row;
-  const auto accumulator = [&](u32 c) { return Place{base + p.rows * c, plan_.columns > 1 ? p.rows * steps : 0}; };
+  const u32 steps = u32(p.steps.size()), length = p.left == LeftKind::tile ? 16 : 4, tiles = plan_.block.tiles();
+  const u32 base = new_rows(p.rows * steps * tiles).row, columns = plan_.block.columns;
+  const auto accumulator = [&](u32 c) { return Place{base + p.rows * c, tiles > 1 ? p.rows * steps : 0}; };
   if (grouped(p)) code.line("fill<kZero, {}, {}>();", base, p.rows * steps);
   code.line("begin_products();");
   if (several_products_) code.line("{}", record_line(plan_, p));
   if (grouped(p)) {
     run_groups(code, p, base);
   } else {
-    code.line("zero_rows<{}, {}>();", base, p.rows * steps * plan_.columns);
+    code.line("zero_rows<{}, {}>();", base, p.rows * steps * tiles);
     code.open("for (u32 k = 0; k < {}; ++k)", p.form->k_tiles);
-    for_columns(code, true, [&](Code& inner) {
+    for_block(code, true, [&](Code& inner) {
       for (u32 c = 0; c < steps; ++c) {
         const std::string last =
-            plan_.columns > 1 ? fmt::format("w == {} ? kSrcA | kSrcB : kSrcA", plan_.columns - 1) : "kSrcA | kSrcB";
+            tiles > 1 ? fmt::format("w % {} == {} ? kSrcA | kSrcB : kSrcA", columns, columns - 1) : "kSrcA | kSrcB";
         inner.line("product<{}, {}, {}, {}>();", length, p.form->phases, accumulator(c).text(),
                    c + 1 < steps ? "kSrcA" : last);
       }
@@ -129,7 +129,7 @@ void ComputeEmitter::run_product(Code& code, const Product& p) {
   code.line("end_products();");
   for (u32 c = 0; c < steps; ++c) place_of_[p.steps[c]] = accumulator(c);
   if (p.left == LeftKind::tile) return;
-  for_columns(code, true, [&](Code& inner) {
+  for_block(code, true, [&](Code& inner) {
     for (const u32 step : p.steps)
       inner.line("settle<{}, {}, {}>();", place_of_[step].text(), p.rows / 8,
                  p.left == LeftKind::split ? "true" : "false");

@@ -114,12 +114,12 @@ void check(const KernelSpec& spec) {
 
 u32 Plan::left_groups() const { return std::min(8u, u32(ceil_div(kernel().rows, 4))); }
 
-Plan make_plan(const KernelSpec& spec, u32 columns) {
+Plan make_plan(const KernelSpec& spec, const Block& block, u64 l1_bytes) {
   check(spec);
   const ComputeKernel& kernel = spec.compute;
-  Plan plan{spec, columns, rows_of(kernel)};
-  plan.items = kernel.batch * (kernel.reduce == ReduceAxis::rows ? 1 : kernel.row_tiles) *
-               (kernel.reduce == ReduceAxis::cols ? 1 : kernel.col_tiles / columns);
+  Plan plan{spec, block, block_grid(kernel, block), rows_of(kernel)};
+  plan.items = kernel.batch * (kernel.reduce == ReduceAxis::rows ? 1 : kernel.row_tiles / block.rows) *
+               (kernel.reduce == ReduceAxis::cols ? 1 : kernel.col_tiles / block.columns);
   plan.shape = reach_of(kernel);
   const Reach& shape = plan.shape;
   std::vector<u32> tile_outputs, reduced_outputs;
@@ -149,45 +149,14 @@ Plan make_plan(const KernelSpec& spec, u32 columns) {
   };
   add_output_stage(kernel.reduce != ReduceAxis::none, tile_outputs);
   add_output_stage(false, reduced_outputs);
-  const auto widen = [&](u32& slot, const Access& access) {
-    const KernelBuffer& b = plan.buffer(access);
-    slot = std::max(slot, page_bytes(b.tiling, b.dtype));
-  };
+  for (const Output& output : kernel.outputs) plan.output_slot = std::max(plan.output_slot, plan.bytes(output.access));
   for (const Stage& stage : plan.stages) {
     for (const Product& p : stage.products) {
       if (!by_groups(kernel, p.left)) plan.run = std::max(plan.run, std::min(p.form->k_tiles, abi::kRunPages));
     }
   }
-  for (const Step& step : kernel.steps) {
-    if (step.kind == StepKind::contraction)
-      widen(plan.input_slot, step.contraction.left), widen(plan.input_slot, step.contraction.right);
-  }
-  plan.input_slot *= plan.run;
-  for (const Step& step : kernel.steps) {
-    if (step.kind == StepKind::load) widen(plan.input_slot, step.access);
-  }
-  for (const Output& output : kernel.outputs) widen(plan.output_slot, output.access);
+  size_slots(plan, l1_bytes);
   return plan;
-}
-
-std::vector<u32> block_widths(const KernelSpec& spec) {
-  constexpr u32 kWidest = 8, kEnoughItems = 128;  // a narrower block is better than idle tiles
-  const ComputeKernel& kernel = spec.compute;
-  bool has_contraction = false, grouped = false;
-  for (const Step& s : kernel.steps) {
-    if (s.kind != StepKind::contraction) continue;
-    has_contraction = true;
-    grouped |= by_groups(kernel, left_kind(spec, s.contraction));
-  }
-  std::vector<u32> widths;
-  if (has_contraction && !grouped && kernel.reduce == ReduceAxis::none) {
-    for (u32 w = std::min(kWidest, kernel.col_tiles); w > 1; --w) {
-      if (kernel.col_tiles % w == 0 && u64{kernel.batch} * kernel.row_tiles * kernel.col_tiles / w >= kEnoughItems)
-        widths.push_back(w);
-    }
-  }
-  widths.push_back(1);
-  return widths;
 }
 
 Padding zero_padding(const KernelSpec& spec) {

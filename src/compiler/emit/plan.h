@@ -2,12 +2,12 @@
 #pragma once
 #include <map>
 
+#include "compiler/emit/block.h"
 #include "compiler/emit/chunk.h"
 
 namespace baretile::compiler {
 
 inline constexpr u32 kDstRows = 512;
-
 
 enum class LeftKind { tile, row, split };
 
@@ -42,20 +42,24 @@ struct Reach {
 
 struct Plan {
   const KernelSpec& spec;
-  u32 columns = 1;  // column tiles of a block
+  Block block = {};
+  BlockGrid grid = {};
   u32 slot_rows = 64;
   u32 items = 1;
-  u32 run = 1;  // steps of k whose pages share a slot of the input ring
+  u32 run = 1;                            // steps of k whose pages share a slot of the input ring
   u32 input_slot = 64, output_slot = 64;  // bytes
   std::vector<Stage> stages = {};
   Reach shape = {};
 
   const ComputeKernel& kernel() const { return spec.compute; }
   const KernelBuffer& buffer(const Access& access) const { return spec.buffers[access.buffer]; }
+  u32 bytes(const Access& access) const {
+    return page_bytes(buffer(access).tiling, buffer(access).dtype);
+  }  // of a page
   bool wide_load(u32 step) const { return dtype_bytes(buffer(kernel().steps[step].access).dtype) == 4; }
   bool reduced(u32 step) const {
     return kernel().reduce != ReduceAxis::none && !shape.varies[step];
-  }                         // one value along the axis
+  }  // one value along the axis
   // As `reduced`, and stored as one row or column; other values that are the same along the axis fill all of it.
   bool reduced(const Output& output) const {
     const std::vector<i64>& stored = buffer(output.access).shape;
@@ -65,11 +69,11 @@ struct Plan {
   u32 left_groups() const;  // row groups of a split matrix in a tile, at most
 };
 
-// `columns`: the block width to try.
-Plan make_plan(const KernelSpec& spec, u32 columns);
+// `block`: to try. Throws KernelTooLarge when it does not fit in `l1_bytes`, Unsupported for operands that no unit takes.
+Plan make_plan(const KernelSpec& spec, const Block& block, u64 l1_bytes);
 
-// Widths that suit the kernel, the best first; 1 is the last.
-std::vector<u32> block_widths(const KernelSpec& spec);
+// What make_plan ends with: the size of input slots, with a shorter run where what the kernel keeps in L1 is too much.
+void size_slots(Plan& plan, u64 l1_bytes);
 
 // Which steps have zeros beyond the matrix's rows or columns, without masking.
 struct Padding {
