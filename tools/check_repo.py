@@ -35,7 +35,7 @@ LAYERS = {
     "kernels": (1400, {"public", "isa", "kernels"}),
     "kernels/debug": (120, {"public", "isa"}),
     "kernels/sfpu": (2200, {"kernels"}),
-    "kernels/team": (200, {"public", "isa", "kernels"}),
+    "kernels/whole": (250, {"kernels"}),
     "src/models": (2200, {"public", "files", "models"}),
     "src/capi": (600, {"public", "compiler", "tensor", "capi"}),
     "python": (650, {"capi"}),
@@ -77,7 +77,7 @@ def code_lines(path):
 
 
 def layer_files(folder):
-    """Files of a layer with its public headers, without those of layers inside it (include/baretile/isa, kernels/sfpu, kernels/team)."""
+    """Files of a layer with its public headers, without those of layers inside it (include/baretile/isa, kernels/sfpu)."""
     if (ROOT / folder).is_file():
         return [ROOT / folder]
     if folder in HEADERS:

@@ -31,7 +31,7 @@ struct LaunchRecord {
   u32 workers;           // tiles with a logical index below this take part; the others only acknowledge
   u32 entry[5];          // L1 address of each core's kernel function, by isa::Core; kNoEntry: the core stays parked
   u32 flags;             // of LaunchFlag
-  u8 team_rows, team_columns;  // of tiles that share the blocks of a product (kernels/team/team.h)
+  u8 team_rows, team_columns;  // of tiles that share the blocks of a product (kernels/team.h)
   u8 columns;            // of tiles in a row of the chip's grid
   u8 reserved;
   u32 args[kMaxArgs];
@@ -44,7 +44,7 @@ struct CircularBufferSync {
   u32 popped;
 };
 
-// What the tiles of a team tell each other through the NoC, see kernels/team/team.h: a word for each of kTeamOperands
+// What the tiles of a team tell each other through the NoC, see kernels/team.h: a word for each of kTeamOperands
 // operands of a product and kTeamSteps of its steps, 16 bytes apart as the NoC wants them.
 inline constexpr u32 kTeamOperands = 4, kTeamSteps = 3, kTeamWords = kTeamOperands * kTeamSteps;
 inline constexpr u32 kTeamAhead = 5;  // slots that NCRISC is ahead of T0

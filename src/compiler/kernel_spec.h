@@ -94,7 +94,7 @@ struct MoveKernel {
   bool operator==(const MoveKernel&) const = default;
 };
 
-// out[b, i] = softmax over j of (scale * query[b, i] · key[b, j] + mask[b, i, j]) value[b, j], see kernels/attention.h. Pages of queries and of the
+// out[b, i] = softmax over j of (scale * query[b, i] · key[b, j] + mask[b, i, j]) value[b, j], see kernels/whole/attention.h. Pages of queries and of the
 // result are found by row, those of keys and values too; the mask has queries down and keys across.
 struct AttentionKernel {
   Access query, key, value, out, mask;

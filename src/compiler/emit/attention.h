@@ -1,4 +1,4 @@
-// Attention kernels as text: constants and page maps for the template of kernels/attention.h.
+// Attention kernels as text: constants and page maps for the template of kernels/whole/attention.h.
 #pragma once
 #include "compiler/kernel_spec.h"
 

@@ -6,7 +6,7 @@ namespace baretile::compiler {
 
 struct Block {
   u32 rows = 1, columns = 1;  // of output tiles, side by side in Dst
-  bool team = false;          // blocks are shared out over a team, which reads their operands together (kernels/team/team.h)
+  bool team = false;          // blocks are shared out over a team, which reads their operands together (kernels/team.h)
   u32 tiles() const { return rows * columns; }
 };
 

@@ -103,7 +103,7 @@ std::string ComputeEmitter::text() {
   packer(code);
   code.line("");
   writer(code);
-  std::set<std::string> headers{plan_.block.team ? "team/team" : "noc", "pack", "sfpu", "unpack"}, customs;
+  std::set<std::string> headers{plan_.block.team ? "team" : "noc", "pack", "sfpu", "unpack"}, customs;
   const std::string& text = code.text();
   for (size_t at = text.find("sfpu::"); at != std::string::npos; at = text.find("sfpu::", at + 1)) {
     const std::string op = text.substr(at + 6, text.find('<', at) - at - 6);
