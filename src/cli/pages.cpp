@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -33,14 +32,25 @@ std::string verbatim(const std::string& text) {
   return out + ".fi\n";
 }
 
+// The words of `help` that are made of `letters` and stand right behind `mark`.
+std::set<std::string> words_behind(std::string_view mark, const char* letters, std::string_view help) {
+  std::set<std::string> found;
+  for (size_t at = help.find(mark); at != help.npos; at = help.find(mark, at + 1)) {
+    const std::string_view rest = help.substr(at + mark.size());
+    found.emplace(rest.substr(0, rest.find_first_not_of(letters)));
+  }
+  found.erase("");
+  return found;
+}
+
 // What may follow a command: the options in its help, and words that its help has right behind its name.
 std::set<std::string> words_after(const Command& command) {
-  std::set<std::string> found{"--help", "--device"};
-  const std::string help = command.help;
-  const std::regex pattern(fmt::format("--[a-z][a-z0-9-]+|baretile {} ([a-z]+)", command.name));
-  for (std::sregex_iterator at(help.begin(), help.end(), pattern), end; at != end; ++at)
-    found.insert((*at)[1].matched ? (*at)[1] : (*at)[0]);
-  return found;
+  std::set<std::string> words =
+      words_behind(fmt::format("baretile {} ", command.name), "abcdefghijklmnopqrstuvwxyz", command.help);
+  words.insert({"--help", "--device"});
+  for (const std::string& option : words_behind("--", "abcdefghijklmnopqrstuvwxyz0123456789-", command.help))
+    if (option[0] != '-') words.insert("--" + option);
+  return words;
 }
 
 }  // namespace
