@@ -23,6 +23,7 @@ Tensor CustomOp::operator()(std::vector<Tensor> operands) const {
     throw UsageError(
         fmt::format("CustomOp {}: {} operands; its header takes {}.", op.name, operands.size(), op.operands));
   const Tensor value = elementwise(compiler::Op::custom, operands, {i64(number_)});
+  if (is_empty(value)) return value;  // a constant without operands
   for (u32 i = 0; i < operands.size(); ++i) operands[i] = Tensor(value.expr()->inputs[i]);
   return custom_gradient(value, operands, [own = gradient_, operands](const Tensor& g) { return own(g, operands); });
 }

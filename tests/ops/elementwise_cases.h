@@ -1,5 +1,6 @@
 // Element by element: each row of ops.def, and composites with their formulas.
 #pragma once
+#include "baretile/custom.h"
 #include "ops/cases.h"
 
 namespace baretile::ops_test {
@@ -105,7 +106,8 @@ inline Case make(const Elementwise& e, const Shape& shape, DType dtype, Source& 
   Case c = with_operands(e, std::move(inputs));
   c.bound.absolute = e.absolute;
   c.bf16_absolute = e.want ? 0x1p-6 : 0;
-  c.differentiable = dtype == fp32 && has_gradient(e);
+  // Users' operations are none that the reference knows; tests/transform/custom_test.cpp has their gradients.
+  c.differentiable = dtype == fp32 && std::string_view(e.name) != "custom" && has_gradient(e);
   return c;
 }
 
@@ -130,6 +132,26 @@ inline std::vector<Elementwise> all() {
   one(
       "leaky_relu", [](const Tensor& x) { return leaky_relu(x, 0.25); }, 2, 0,
       [](double x, double) { return x > 0 ? x : x * 0.25; });
+  one(
+      "custom",
+      [](const Tensor& x) {
+        static const CustomOp cube(
+            "cube", R"(
+namespace baretile::kernel::sfpu {
+// Zero stays zero.
+template <u32 D, u32 A>
+inline void cube() {
+  multiply<D, A, A>();
+  nop();
+  multiply<D, D, A>();
+  nop();
+}
+}  // namespace baretile::kernel::sfpu
+)",
+            [](const Tensor& g, std::span<const Tensor> in) { return std::vector{g * 3 * in[0] * in[0]}; });
+        return cube({x});
+      },
+      2, 0, [](double x, double) { return x * x * x; });
   one("gelu", gelu, 8, 0x1p-20, [](double x, double) { return x * 0.5 * std::erfc(-x * M_SQRT1_2); });
   one("gelu_tanh", gelu_tanh, 8, 0x1p-20,
       [](double x, double) { return 0.5 * x * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x))); });
