@@ -63,7 +63,8 @@ bool same_file(const std::string& ours, const std::string& theirs) {  // ours le
 }
 
 TEST(Symbols, GivesTheLinesAndInlinedCallsThatLlvmGives) {
-  if (!std::filesystem::exists("/usr/bin/llvm-symbolizer")) GTEST_SKIP() << "llvm-symbolizer is not installed";
+  if (!std::filesystem::exists("/usr/bin/llvm-symbolizer"))
+    GTEST_SKIP() << "llvm-symbolizer, which line tables are compared with, is not installed: apt-get install llvm";
   const KernelImage image = build(kText);
   const Symbols symbols(linked_with_lines(image));
   const std::string elf = std::filesystem::path(image.source).replace_extension(".elf");

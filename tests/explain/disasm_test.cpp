@@ -52,7 +52,6 @@ class Disasm : public testing::Test {
     return words;
   }
 
- private:
   fs::path folder_;
   compiler::Toolchain tools_;
 };
@@ -86,9 +85,7 @@ extern "C" void kernel_trisc1(const baretile::u32* args) {
   config(1) = args[0] % 7;
   config(2) = 3;
 })"};
-  char cache[] = "/tmp/baretile-disasm-XXXXXX";
-  const auto image = compiler::build_kernels({&source, 1}, {.cache_folder = mkdtemp(cache)}).front();
-  fs::remove_all(cache);
+  const auto image = compiler::build_kernels({&source, 1}, {.cache_folder = folder_}).front();
   std::string tensix, notes;
   for (const CodeLine& line : disassemble(image.code)) {
     EXPECT_TRUE(line.word == 0 || line.text.find(".word") == std::string::npos) << line.text;

@@ -122,12 +122,10 @@ TEST(Viz, AProgramThatFaultsLeavesAPageOfWhatRanBefore) {
       {"unsound",
        "#include \"kernel.h\"\nextern \"C\" void kernel_brisc(const baretile::u32*) { "
        "baretile::kernel::reg(0xF0000000) = 1; }"}};
-  char cache[] = "/tmp/baretile-viz-XXXXXX";
-  const Program program{compiler::build_kernels(sources, {.cache_folder = mkdtemp(cache)}),
+  const Program program{compiler::build_kernels(sources, {.cache_folder = kFolder / "cache"}),
                         {},
                         {{0, 1, {}, "first"}, {1, 1, {}, "second"}},
                         0};
-  fs::remove_all(cache);
   fs::remove(kPage);
   EXPECT_THROW(Runtime("sim").run(program, {}), SimFault);
   const json data = element(read_file(kPage), "data");

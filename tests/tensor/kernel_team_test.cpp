@@ -6,8 +6,6 @@ namespace {
 
 class TeamKernel : public KernelTest {
  protected:
-  static constexpr DType fp32 = DType::fp32, bf16 = DType::bf16;
-  static constexpr Tiling tile = Tiling::tile, row = Tiling::row;
   static constexpr double kFourPhases = 3e-4, kTf32 = 2e-3;  // see kernel_matmul_test.cpp
   static u32 add_product(Case& c, u32 k, DType type = bf16, bool transposed = false, u32 phases = 4) {
     const u32 x = c.add_buffer(random_matrix(c.batch, c.rows, k, type, tile, 1));
