@@ -115,6 +115,13 @@ inline void unrolled(Body body) {
 
 constexpr u32 least(u32 a, u32 b) { return a < b ? a : b; }
 
+// The products of a block of output tiles go down one column and up the next: each takes over one operand of the one
+// before, the right one within a column, the left one from column to column.
+template <u32 rows>
+constexpr u32 walk_row(u32 column, u32 n) {
+  return column % 2 ? rows - 1 - n : n;
+}
+
 // What T2 reads Dst as for a page format; packer and matrix unit must agree on it.
 constexpr bool in_blocks(Format format) { return format == Format::bfp4 || format == Format::bfp8; }
 template <Format format>

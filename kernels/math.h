@@ -120,6 +120,17 @@ inline void product() {
   for (u32 phase = 0; phase < phases; ++phase) issue<encode(REPLAY{.Len = length, .StartIdx = first})>();
   reset_counters<banks>();
 }
+// One step of k for a block of output tiles that `sides` right operands share, walked as T0 does.
+template <u32 rows, u32 columns, u32 sides, u32 length, u32 phases, u32 base, u32 height>
+inline void block_product() {
+  unrolled<columns * sides>([]<u32 q>() {
+    unrolled<rows>([]<u32 n>() {
+      constexpr u32 tile = walk_row<rows>(q, n) * columns + q / sides;
+      constexpr bool right_done = n + 1 == rows, left_done = !right_done || q + 1 == columns * sides;
+      product<length, phases, base + height*(tile * sides + q % sides), right_done * kSrcA | left_done * kSrcB>();
+    });
+  });
+}
 // Of `groups` row groups, at most four; the accumulators of more than that may take part.
 template <u32 phases, u32 row, u32 banks>
 inline void group_product(u32 groups) {

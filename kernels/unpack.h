@@ -8,6 +8,12 @@ namespace baretile::kernel {
 // Where the two halves of a row page (columns 0-15, 16-31) go: so many rows apart.
 inline constexpr u32 kOneRowHalf = 4, kTileHalf = 16, kSrcBHalf = 8;
 
+// body(row, held) for each product of a column of a block; the left operand is unpacked unless it is held.
+template <u32 rows, class Body>
+[[gnu::always_inline]] inline void walk(u32 column, Body body) {
+  for (u32 n = 0; n < rows; ++n) body(walk_row<rows>(column, n), n == 0 && column != 0);
+}
+
 template <u32 slot>
 class Unpacker {
  public:

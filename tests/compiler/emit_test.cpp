@@ -62,12 +62,12 @@ extern "C" void kernel_trisc0(const u32*) {
       const u32 left = in.page();
       const u32 right0 = in.page();
       for (u32 n = 0; n < 3; ++n) {
-        for (u32 r = 0; r < 1; ++r) {
-          in.left(left + (r * 3 + n) * 2048);
-          for (u32 c = 0; c < 1; ++c) {
-            in.right(right0 + (n * 1 + c) * 2048);
+        for (u32 c = 0; c < 1; ++c) {
+          in.right(right0 + (n * 1 + c) * 2048);
+          walk<1>(c, [&](u32 r, bool held) {
+            if (!held) in.left(left + (r * 3 + n) * 2048);
             in.wait();
-          }
+          });
         }
       }
       in.free();
@@ -84,7 +84,7 @@ extern "C" void kernel_trisc1(const u32*) {
     begin_products();
     zero_rows<0, 64>();
     for (u32 k = 0; k < 3; ++k) {
-      product<16, 4, 0, kSrcA | kSrcB>();
+      block_product<1, 1, 1, 16, 4, 0, 64>();
     }
     end_products();
     for_chunks<64>([] {
@@ -153,12 +153,12 @@ extern "C" void kernel_trisc0(const u32*) {
       const u32 left = in.page();
       const u32 right0 = in.page();
       for (u32 n = 0; n < least(4, 9 - s * 4); ++n) {
-        for (u32 r = 0; r < 2; ++r) {
-          in.left(left + (r * 4 + n) * 2048);
-          for (u32 c = 0; c < 2; ++c) {
-            in.right(right0 + (n * 2 + c) * 4096);
+        for (u32 c = 0; c < 2; ++c) {
+          in.right(right0 + (n * 2 + c) * 4096);
+          walk<2>(c, [&](u32 r, bool held) {
+            if (!held) in.left(left + (r * 4 + n) * 2048);
             in.wait();
-          }
+          });
         }
       }
       in.free();
@@ -169,9 +169,7 @@ extern "C" void kernel_trisc0(const u32*) {
 )");
   EXPECT_THAT(function(text, "trisc1"), HasSubstr(R"(
     for (u32 k = 0; k < 9; ++k) {
-      unrolled<4>([&]<u32 w>() {
-        product<16, 4, 0 + 64 * w, w % 2 == 1 ? kSrcA | kSrcB : kSrcA>();
-      });
+      block_product<2, 2, 1, 16, 4, 0, 64>();
     }
 )"));
   EXPECT_THAT(function(text, "brisc"), HasSubstr(R"(
@@ -225,14 +223,17 @@ extern "C" void kernel_trisc0(const u32*) {
       const u32 right0 = in.page();
       const u32 right1 = in.page();
       for (u32 n = 0; n < 2; ++n) {
-        for (u32 r = 0; r < 1; ++r) {
-          in.left(left + (r * 2 + n) * 512);
-          for (u32 c = 0; c < 1; ++c) {
-            in.right(right0 + (n * 1 + c) * 2048);
+        for (u32 c = 0; c < 1; ++c) {
+          in.right(right0 + (n * 1 + c) * 2048);
+          walk<1>(c * 2 + 0, [&](u32 r, bool held) {
+            if (!held) in.left(left + (r * 2 + n) * 512);
             in.wait();
-            in.right(right1 + (n * 1 + c) * 2048);
+          });
+          in.right(right1 + (n * 1 + c) * 2048);
+          walk<1>(c * 2 + 1, [&](u32 r, bool held) {
+            if (!held) in.left(left + (r * 2 + n) * 512);
             in.wait();
-          }
+          });
         }
       }
       in.free();
@@ -250,8 +251,7 @@ extern "C" void kernel_trisc1(const u32*) {
     begin_products();
     zero_rows<0, 32>();
     for (u32 k = 0; k < 2; ++k) {
-      product<4, 2, 0, kSrcA>();
-      product<4, 2, 16, kSrcA | kSrcB>();
+      block_product<1, 1, 2, 4, 2, 0, 16>();
     }
     end_products();
     settle<0, 2, true>();

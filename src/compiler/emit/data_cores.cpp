@@ -133,16 +133,18 @@ void ComputeEmitter::unpack_product(Code& code, const Product& p) const {
   for (u32 c = 0; c < p.steps.size(); ++c) code.line("const u32 right{} = in.page();", c);
   code.open("for (u32 n = 0; n < {}; ++n)",
             k_tiles % run == 0 ? fmt::format("{}", run) : fmt::format("least({}, {} - s * {})", run, k_tiles, run));
-  code.open("for (u32 r = 0; r < {}; ++r)", rows);
-  code.line("in.{}(left + (r * {} + n) * {});", p.left == LeftKind::row ? "left_row" : "left", run,
-            plan_.bytes(p.form->left));
   code.open("for (u32 c = 0; c < {}; ++c)", columns);
   for (u32 c = 0; c < p.steps.size(); ++c) {
     code.line("in.right(right{} + (n * {} + c) * {});", c, columns,
               plan_.bytes(kernel_.steps[p.steps[c]].contraction.right));
+    code.open("walk<{}>({}, [&](u32 r, bool held)", rows,
+              p.steps.size() == 1 ? "c" : fmt::format("c * {} + {}", p.steps.size(), c));
+    code.line("if (!held) in.{}(left + (r * {} + n) * {});", p.left == LeftKind::row ? "left_row" : "left", run,
+              plan_.bytes(p.form->left));
     code.line("in.wait();");
+    code.close("});");
   }
-  for (u32 n = 0; n < 3; ++n) code.close();
+  for (u32 n = 0; n < 2; ++n) code.close();
   code.line("in.free();");
   code.close();
 }

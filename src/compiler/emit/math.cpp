@@ -106,7 +106,7 @@ void ComputeEmitter::run_groups(Code& code, const Product& p, u32 base) const {
 
 void ComputeEmitter::run_product(Code& code, const Product& p) {
   const u32 steps = u32(p.steps.size()), length = p.left == LeftKind::tile ? 16 : 4, tiles = plan_.block.tiles();
-  const u32 base = new_rows(p.rows * steps * tiles).row, columns = plan_.block.columns;
+  const u32 base = new_rows(p.rows * steps * tiles).row;
   const auto accumulator = [&](u32 c) { return Place{base + p.rows * c, tiles > 1 ? p.rows * steps : 0}; };
   if (grouped(p)) code.line("fill<kZero, {}, {}>();", base, p.rows * steps);
   code.line("begin_products();");
@@ -116,14 +116,8 @@ void ComputeEmitter::run_product(Code& code, const Product& p) {
   } else {
     code.line("zero_rows<{}, {}>();", base, p.rows * steps * tiles);
     code.open("for (u32 k = 0; k < {}; ++k)", p.form->k_tiles);
-    for_block(code, true, [&](Code& inner) {
-      for (u32 c = 0; c < steps; ++c) {
-        const std::string last =
-            tiles > 1 ? fmt::format("w % {} == {} ? kSrcA | kSrcB : kSrcA", columns, columns - 1) : "kSrcA | kSrcB";
-        inner.line("product<{}, {}, {}, {}>();", length, p.form->phases, accumulator(c).text(),
-                   c + 1 < steps ? "kSrcA" : last);
-      }
-    });
+    code.line("block_product<{}, {}, {}, {}, {}, {}, {}>();", plan_.block.rows, plan_.block.columns, steps, length,
+              p.form->phases, base, p.rows);
     code.close();
   }
   code.line("end_products();");
