@@ -3,12 +3,9 @@
 // and the mix shrink by exp(m_old - m) when m grows. A row that sees no key gives 0. A mask is added, or shows (1) and
 // hides (0) keys. `W` is what the compiler says of a kernel: constants, and the pages of each operand.
 #pragma once
-#include "noc.h"
-#include "pack.h"
-#include "sfpu.h"
+#include "compute.h"
 #include "sfpu/exp.h"
 #include "sfpu/reciprocal.h"
-#include "unpack.h"
 
 namespace baretile::kernel {
 

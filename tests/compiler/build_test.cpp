@@ -100,6 +100,48 @@ TEST_F(BuildTest, ColdProcessesShareTheWork) {
   EXPECT_EQ(compilations(), 4) << "each kernel once in all";
 }
 
+std::string computing_kernel(int value) { return "#include \"compute.h\"\n" + kernel(value); }
+
+TEST_F(BuildTest, ManyKernelsAreCompiledAgainstPrecompiledHeadersToTheSameCode) {
+  std::vector<KernelSource> sources{{"user", kernel(0)}};
+  for (int k = 1; k < 5; ++k) sources.push_back({"k", computing_kernel(k)});
+  std::vector<KernelImage> alone;
+  for (const KernelSource& source : sources) alone.push_back(build(source.text));
+  EXPECT_EQ(starts("c++-header"), 0) << "one kernel after another does not pay for it";
+  fs::remove_all(cache());
+  const std::vector<KernelImage> together = build_kernels(sources, options());
+  EXPECT_EQ(starts("c++-header"), 1);
+  EXPECT_EQ(starts("-include-pch"), 4) << "what does not begin with the header is compiled without it";
+  for (size_t k = 0; k < sources.size(); ++k) EXPECT_EQ(together[k].code, alone[k].code);
+  build(computing_kernel(5));
+  EXPECT_EQ(starts("-include-pch"), 5);
+  EXPECT_EQ(starts("c++-header"), 1);
+}
+
+TEST_F(BuildTest, ADamagedPrecompiledHeaderIsMadeAgain) {
+  std::vector<KernelSource> sources;
+  for (int k = 0; k < 4; ++k) sources.push_back({"k", computing_kernel(k)});
+  const KernelImage right = build_kernels(sources, options()).front();
+  for (const auto& f : fs::recursive_directory_iterator(cache()))
+    if (f.path().extension() == ".pch") write_file(f.path(), "CPCH of another world");
+  for (const fs::path& entry : files(".kernel")) fs::remove(entry);
+  EXPECT_EQ(build_kernels({sources.data(), 1}, options()).front().code, right.code);
+  build_kernels(sources, options());
+  EXPECT_EQ(starts("c++-header"), 1) << "three were missing, which does not pay";
+  for (const fs::path& entry : files(".kernel")) fs::remove(entry);
+  EXPECT_EQ(build_kernels(sources, options()).front().code, right.code);
+  EXPECT_EQ(starts("c++-header"), 2);
+}
+
+TEST_F(BuildTest, AWrongSourceLeavesThePrecompiledHeaderAlone) {
+  std::vector<KernelSource> sources;
+  for (int k = 0; k < 4; ++k) sources.push_back({"k", computing_kernel(k)});
+  build_kernels(sources, options());
+  EXPECT_THROW(build("#include \"compute.h\"\nint wrong = x;\n"), CompileError);
+  build(computing_kernel(9));
+  EXPECT_EQ(starts("-include-pch"), 6);
+}
+
 TEST_F(BuildTest, ThreadsShareTheWork) {
   std::vector<std::jthread> threads;
   for (int t = 0; t < 3; ++t) threads.emplace_back([&] { build(kernel(7)); });

@@ -32,11 +32,8 @@ TEST(Emit, PrintsAMatmulWithReluAsFiveShortFunctions) {
   EXPECT_EQ(work_of(c.spec).max_workers, 8u);
   EXPECT_EQ("\n" + emit(c.spec).text, R"(
 // relu_matmul: 1 x 2 x 4 tiles
-#include "noc.h"
-#include "pack.h"
-#include "sfpu.h"
+#include "compute.h"
 #include "sfpu/relu.h"
-#include "unpack.h"
 
 using namespace baretile;
 using namespace baretile::kernel;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -137,13 +138,16 @@ FileLock KernelCache::lock(const std::string& key) const {
   return lock;
 }
 
+fs::path temporary_beside(const fs::path& file) {
+  static std::atomic<u32> number{0};
+  return fmt::format("{}.tmp{}-{}", file.string(), getpid(), number++);
+}
+
 std::optional<std::string> KernelCache::read_text(const std::string& name) const { return read_file(folder_ / name); }
 
 void KernelCache::write_text(const fs::path& file, std::string_view text) const {
   make_folder(file.parent_path());
-  fs::path temporary = file;
-  temporary += fmt::format(".tmp{}-{:x}", getpid(),
-                           reinterpret_cast<uintptr_t>(&text));  // unlike that of any other process or thread
+  const fs::path temporary = temporary_beside(file);
   std::ofstream out(temporary, std::ios::binary);
   out.write(text.data(), std::streamsize(text.size()));
   out.close();

@@ -30,6 +30,9 @@ class Sha256 {
 // $BARETILE_CACHE_DIR, else $XDG_CACHE_HOME/baretile, else ~/.cache/baretile.
 std::filesystem::path cache_root();
 
+// A name for what will be renamed to `file`, unlike that of any other process or thread.
+std::filesystem::path temporary_beside(const std::filesystem::path& file);
+
 // Holds an exclusive lock on a file until destroyed.
 class FileLock {
  public:

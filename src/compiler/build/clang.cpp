@@ -89,6 +89,17 @@ void run_tool(const std::vector<std::string>& command, const std::string& source
                      join(command), r.output);
 }
 
+std::vector<std::string> compiler(const Toolchain& tools, const fs::path& headers, const CompileMode& mode,
+                                  std::initializer_list<std::string> work) {
+  std::vector<std::string> command{tools.clang};
+  command.insert(command.end(), kCompileFlags.begin(), kCompileFlags.end());
+  if (mode.debug) command.emplace_back(kDebugFlag);
+  if (mode.lines) command.insert(command.end(), std::begin(kLineFlags), std::end(kLineFlags));
+  command.insert(command.end(), {"-I" + headers.string(), "-I" + (headers / "kernels").string()});
+  command.insert(command.end(), work);
+  return command;
+}
+
 // Everything the child writes, until it closes its end.
 std::string drain(int fd, std::chrono::steady_clock::time_point until, bool& timed_out) {
   std::string output;
@@ -180,6 +191,12 @@ std::string compile_flags(bool debug) {
   return join(kCompileFlags) + (debug ? kDebugFlag : "") + " | " + join(kLinkFlags);
 }
 
+void precompile(const Toolchain& tools, const fs::path& headers, const fs::path& file) {
+  const fs::path header = headers / "kernels/compute.h", temporary = temporary_beside(file);
+  run_tool(compiler(tools, headers, {}, {"-x", "c++-header", header, "-o", temporary}), header, "precompiling");
+  fs::rename(temporary, file);
+}
+
 KernelImage compile_kernel(const Toolchain& tools, const fs::path& headers, const fs::path& source, CompileMode mode) {
   if (tools.clang.empty() || tools.lld.empty())
     throw SystemError(fmt::format("kernel {} is not in the cache and {} is not in PATH; install the device compiler: "
@@ -187,14 +204,13 @@ KernelImage compile_kernel(const Toolchain& tools, const fs::path& headers, cons
                                   source.string(), tools.clang.empty() ? "clang" : "ld.lld"),
                       tools.clang.empty() ? "clang" : "ld.lld");
   const fs::path object = fs::path(source).replace_extension(".o"), linked = fs::path(source).replace_extension(".elf");
-  std::vector<std::string> compile{tools.clang};
-  compile.insert(compile.end(), kCompileFlags.begin(), kCompileFlags.end());
-  if (mode.debug) compile.insert(compile.end(), kDebugFlag);
-  if (mode.lines) compile.insert(compile.end(), std::begin(kLineFlags), std::end(kLineFlags));
-  for (const std::string& word : {"-I" + headers.string(), "-I" + (headers / "kernels").string(), std::string("-c"),
-                                  source.string(), std::string("-o"), object.string()})
-    compile.push_back(word);
-  run_tool(compile, source, "compiling");
+  const std::vector<std::string> compile = compiler(tools, headers, mode, {"-c", source, "-o", object});
+  std::vector<std::string> faster = compile;
+  faster.insert(faster.end(), {"-include-pch", mode.precompiled});
+  if (mode.precompiled.empty() || run_process(faster, kCompileDeadline).exit_code != 0) {
+    run_tool(compile, source, "compiling");
+    if (!mode.precompiled.empty()) fs::remove(mode.precompiled);  // damaged, as the source is right
+  }
   std::vector<std::string> link{tools.lld};
   link.insert(link.end(), kLinkFlags.begin(), kLinkFlags.end());
   for (const std::string& word :

@@ -16,12 +16,16 @@ struct Toolchain {
 Toolchain find_toolchain(const KernelCache& cache, const std::string& search_path);
 
 struct CompileMode {
-  bool debug = false;  // see kernels/debug/print.h
-  bool lines = false;  // with line tables, and the linked file stays beside the source as .elf
+  bool debug = false;                   // see kernels/debug/print.h
+  bool lines = false;                   // with line tables, and the linked file stays beside the source as .elf
+  std::filesystem::path precompiled{};  // what precompile() made for neither of these, or nothing
 };
 
 // What a kernel's image depends on besides source, headers and compiler.
 std::string compile_flags(bool debug);
+
+// The header that kernels begin with, for compile_kernel; a file appears whole or not at all. Throws as that does.
+void precompile(const Toolchain& tools, const std::filesystem::path& headers, const std::filesystem::path& file);
 
 // Compiles and links `source`, an existing file. Throws CompileError, or SystemError without a compiler.
 KernelImage compile_kernel(const Toolchain& tools, const std::filesystem::path& headers,

@@ -16,7 +16,9 @@ std::string attention_text(const KernelSpec& spec) {
   const auto bytes = [&](const Access& access) { return page_bytes(buffer(access).tiling, buffer(access).dtype); };
   Code code;
   code.line("// {}", spec.name);
-  code.line("#include \"whole/attention.h\"\n\nusing namespace baretile;\nusing namespace baretile::kernel;\n");
+  code.line(
+      "#include \"compute.h\"\n#include \"whole/attention.h\"\n\nusing namespace baretile;\nusing namespace "
+      "baretile::kernel;\n");
   code.open("struct Work");
   code.line("static constexpr u32 kBatch = {}, kQueries = {}, kKeys = {}, kQueryTiles = {}, kKeyTiles = {};", a.batch,
             a.queries, a.keys, ceil_div(a.queries, 32), ceil_div(a.keys, 32));

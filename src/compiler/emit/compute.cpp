@@ -103,18 +103,18 @@ std::string ComputeEmitter::text() {
   packer(code);
   code.line("");
   writer(code);
-  std::set<std::string> headers{plan_.block.team ? "team" : "noc", "pack", "sfpu", "unpack"}, customs;
+  std::set<std::string> headers, customs;
   const std::string& text = code.text();
   for (size_t at = text.find("sfpu::"); at != std::string::npos; at = text.find("sfpu::", at + 1)) {
     const std::string op = text.substr(at + 6, text.find('<', at) - at - 6);
     if (const CustomOperation* own = find_custom(op))
       customs.insert(own->header + "\n");
     else
-      headers.insert("sfpu/" + op);
+      headers.insert(op);
   }
-  std::string head =
-      fmt::format("// {}: {} x {} x {} tiles\n", plan_.spec.name, kernel_.batch, kernel_.row_tiles, kernel_.col_tiles);
-  for (const std::string& header : headers) head += fmt::format("#include \"{}.h\"\n", header);
+  std::string head = fmt::format("// {}: {} x {} x {} tiles\n#include \"compute.h\"\n", plan_.spec.name, kernel_.batch,
+                                 kernel_.row_tiles, kernel_.col_tiles);
+  for (const std::string& header : headers) head += fmt::format("#include \"sfpu/{}.h\"\n", header);
   for (const std::string& own : customs) head += own;
   return head + "\nusing namespace baretile;\nusing namespace baretile::kernel;\n\n" + text;
 }
