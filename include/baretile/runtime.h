@@ -25,7 +25,7 @@ struct RuntimeOptions {
   // Cores between launches: held in reset, or waiting in firmware. By default as it is fast: in reset on simulators
   // only.
   std::optional<bool> hold_in_reset;
-  // Takes each line of bt_print, see kernels/debug/print.h; by default standard error does.
+  // Takes each line of bt_print while a launch runs, and may not call the Runtime; by default standard error does.
   std::function<void(const std::string& line)> print = {};
 };
 

@@ -71,9 +71,8 @@ inline void print(u32 id, T... values) {
 template <class... T>
 [[noreturn]] inline void fail(u32 id, T... values) {
   volatile abi::CoreDebug& state = core_debug();
-  const u32 record = state.next;
+  state.failed = state.next;  // before the record is there: the host may read the log at any time, and it is no print
   write_record(state, id, values...);
-  state.failed = record;
   asm volatile("fence" ::: "memory");
   constexpr u32 kBuffer = isa::kNiuBase + abi::kFirmwareCommandBuffer * isa::kNiuCommandStride;
   *reinterpret_cast<volatile u32*>(kBuffer + isa::kNiuTargLo) =

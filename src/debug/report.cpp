@@ -158,7 +158,8 @@ const Symbols* KernelSymbols::of(const KernelImage& kernel, std::string& why_not
   return nullptr;
 }
 
-std::vector<std::string> take_prints(const Running& running, KernelSymbols& kernels) {
+std::vector<std::string> take_prints(const Running& running, KernelSymbols& kernels, std::vector<u32>& shown,
+                                     bool ended) {
   constexpr u32 kDebug = abi::kMailbox + offsetof(abi::Mailbox, debug);
   std::vector<std::string> out;
   std::string why_not;
@@ -167,21 +168,24 @@ std::vector<std::string> take_prints(const Running& running, KernelSymbols& kern
     auto states = read<std::array<abi::CoreDebug, isa::kCores>>(running.chip, tile, kDebug);
     for (u32 core = 0; core < isa::kCores; ++core) {
       abi::CoreDebug& state = states[core];
-      const u32 begin = abi::kDebugLog + core * abi::kDebugLogBytes;
-      if (state.next == begin && state.dropped == 0) continue;
+      const u32 log = abi::kDebugLog + core * abi::kDebugLogBytes;
+      u32& taken = shown[worker * isa::kCores + core];
+      if (state.next == log + (ended ? 0 : taken)) continue;
       const std::string who = fmt::format("[{}, {}, {}] ", noc::name(tile), kCoreNames[core], running.name);
       const u32 end = state.failed != 0 ? state.failed : state.next;  // a failed bt_assert's record is no print
-      std::vector<u32> words(std::min(end - begin, abi::kDebugLogBytes) / 4);
-      running.chip.read(tile, begin, std::as_writable_bytes(std::span(words)));
+      std::vector<u32> words(std::min(end - log - taken, abi::kDebugLogBytes) / 4);
+      running.chip.read(tile, log + taken, std::as_writable_bytes(std::span(words)));
+      taken = end - log;
       if (const Symbols* symbols = kernels.of(running.kernel, why_not))
         for (const Record& record : read_log(words, *symbols)) out.push_back(who + printed(record));
-      else
+      else if (!words.empty())
         out.push_back(who + fmt::format("{} words of bt_print cannot be read: {}", words.size(), why_not));
+      if (!ended) continue;
       if (state.dropped != 0)
         out.push_back(who +
                       fmt::format("{} more had no room in the log of {} bytes", state.dropped, abi::kDebugLogBytes));
-      state.next = begin;
-      state.dropped = 0;
+      state.next = log;
+      state.dropped = taken = 0;
       running.chip.write(tile, kDebug + core * sizeof(state), std::as_bytes(std::span(&state, 1)));
     }
   }

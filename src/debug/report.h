@@ -26,8 +26,10 @@ class KernelSymbols {
   std::map<std::string, Symbols> by_key_;
 };
 
-// What bt_print wrote in all workers, one line each; the logs are empty then.
-std::vector<std::string> take_prints(const Running& running, KernelSymbols& symbols);
+// What bt_print wrote in all workers since the last time, one line each. Once the launch has ended, also how many
+// records had no room, and the logs are empty. `shown` has a word for each core of each worker, zero at first.
+std::vector<std::string> take_prints(const Running& running, KernelSymbols& symbols, std::vector<u32>& shown,
+                                     bool ended);
 
 // A bt_assert failed somewhere.
 [[noreturn]] void throw_failure(const Running& running, KernelSymbols& symbols);

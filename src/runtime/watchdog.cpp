@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "baretile/chip.h"
-#include "baretile/isa/mmio.h"
 
 namespace baretile {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr u32 kLaunchClocks = 100;  // a launch takes no less on ttsim
-constexpr auto kScanInterval = 1s;
+constexpr auto kScanInterval = 1000ms, kPrintInterval = 100ms;
 
 }  // namespace
 
@@ -55,9 +54,9 @@ debug::Running Watchdog::running(const Batch& batch, const abi::QueueControl& co
 }
 
 // What the kernels printed, if they can; a batch of those is of one launch.
-void Watchdog::show_prints(const debug::Running& launch) {
+void Watchdog::show_prints(const debug::Running& launch, bool ended) {
   if (!launch.kernel.debug) return;
-  for (const std::string& line : debug::take_prints(launch, symbols_)) print_(line);
+  for (const std::string& line : debug::take_prints(launch, symbols_, shown_, ended)) print_(line);
 }
 
 // A number that changes whenever a core has got anywhere: done, at another waypoint, or a page through a circular
@@ -77,7 +76,7 @@ void Watchdog::wait(const Batch& batch) {
   const u32 fence = batch.records.back().value;
   u64 clocks = 0, life = 0;
   u32 consumed = batch.first_record, step = kLaunchClocks * u32(batch.records.size());
-  Clock moved = now(), scanned = moved;
+  Clock moved = now(), scanned = moved, printed = moved;
   abi::QueueControl seen{};
   seen.consumed = consumed;
   try {
@@ -92,6 +91,10 @@ void Watchdog::wait(const Batch& batch) {
       clocks += step;
       step = u32(std::clamp<u64>(clocks / 16, kLaunchClocks, 4096));
       const Clock time = now();
+      if (time - printed > kPrintInterval) {
+        show_prints(running(batch, seen), false);
+        printed = now();
+      }
       if (seen.consumed != consumed) {
         consumed = seen.consumed;
         moved = scanned = time;

@@ -1,5 +1,6 @@
 // Waits for the dispatch tile, and finds out who stands still when it does not come.
 #pragma once
+#include "baretile/isa/mmio.h"
 #include "baretile/runtime.h"
 #include "debug/report.h"
 #include "firmware/loader.h"
@@ -34,13 +35,14 @@ class Watchdog {
   abi::Mailbox mailbox(u32 tile);
   u64 signs_of_life(const abi::QueueControl& control);
   debug::Running running(const Batch& batch, const abi::QueueControl& control);
-  void show_prints(const debug::Running& launch);
+  void show_prints(const debug::Running& launch, bool ended = true);
 
   Chip& chip_;
   const firmware::Grid& grid_;
   std::chrono::milliseconds deadline_;
   std::function<void(const std::string&)> print_;
   debug::KernelSymbols symbols_;
+  std::vector<u32> shown_ = std::vector<u32>(grid_.workers() * isa::kCores);  // bytes of each core's log
 };
 
 }  // namespace baretile

@@ -111,8 +111,9 @@ point; a `float` is passed on as it is. The number of values is checked when the
 
 )" + p.result(shortened(p.output("fib", kPrint, {31, 1000}, 1))) +
          R"(A record goes into the core's own log in L1, one word and one for each value; the host knows formats and types from a section of the linked file that
-is not loaded. A core never waits: what finds no room in the 1,392 bytes is dropped and counted. The logs are read and emptied when a launch is done, fails
-or hangs. A launch that may print goes to the device alone, so that it is clear which one did; programs take longer then, and results stay the same.
+is not loaded. The host shows what is new in the logs ten times a second while the launch runs, and empties them when it is done, fails or hangs. A core
+never waits: what finds no room in the 1,392 bytes is dropped and counted. A launch that may print goes to the device alone, so that it is clear which one
+did; programs take longer then, and results stay the same.
 
 ## Asserting
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <ctime>
+
 #include "baretile/kernel.h"
 #include "runtime/support.h"
 
@@ -105,6 +107,30 @@ TEST_P(DebugTest, AFullLogDropsAndCountsAndChangesNoResult) {
     ASSERT_EQ(lines.size(), 2 * 115) << "records of 12 bytes in a log of 1,392, of which 32 are kept for a bt_assert";
     EXPECT_THAT(lines[114], HasSubstr("886 more had no room in the log of 1392 bytes"));
     EXPECT_THAT(lines[115], AllOf(HasSubstr("[tile 2-2, BRISC, "), HasSubstr("sum 0 at 0")));
+  }
+}
+
+TEST_P(DebugTest, LinesComeOnceEachAndWhileTheirKernelRuns) {
+  std::vector<std::clock_t> times;
+  RuntimeOptions timed = options();
+  timed.print = [&](const std::string& line) {
+    EXPECT_EQ(line, fmt::format("[tile 1-2, BRISC, launch 'slow' (1 of 1)] {}", times.size()));
+    times.push_back(std::clock());
+  };
+  const KernelImage slow = build("slow", kStart + R"(
+extern "C" void kernel_brisc(const u32* args) {
+  for (u32 i = 0; i < 40; ++i) {
+    bt_print("{}", i);
+    for (u32 turn = 0; turn < args[0]; ++turn) fence();
+  }
+})");
+  Runtime runtime(device(), timed);
+  const u32 turns = std::string(GetParam()) == "sim" ? 1'500'000 : 4'000;  // together more than a tenth of a second
+  for (int round = 0; round < 2; ++round) {
+    times.clear();
+    runtime.launch(slow, {turns}, 1);
+    ASSERT_EQ(times.size(), 40);
+    EXPECT_GT(times.back() - times.front(), CLOCKS_PER_SEC / 20) << "they come in more than one look at the log";
   }
 }
 
