@@ -176,6 +176,16 @@ def check_links():
                     error(path, n, f"`{target}` is not there")
 
 
+def check_environment():
+    """The environment variables that the sources read stand in one table, and there are no more than eight."""
+    page = ROOT / "docs/start.md"
+    read = {name for path in sources("src") for name in re.findall(r'"(BARETILE_[A-Z_]+)"', path.read_text())}
+    for name in sorted(read ^ set(re.findall(r"`(BARETILE_[A-Z_]+)`", page.read_text()))):
+        error(page, 0, f"{name} is not in the table of the environment" if name in read else f"{name} is read nowhere in src")
+    if len(read) > 8:
+        error(page, 0, f"{len(read)} environment variables, at most 8; an option is a cost")
+
+
 def check_poll_loops():
     """A loop in device code that waits on memory needs a fence (L1 lines are not coherent on silicon): `while (…) fence();` or a body with one."""
     for path in sources("src/firmware", {".cc", ".h"}) + sources("kernels"):
@@ -193,6 +203,7 @@ def main():
     check_sizes("--sizes" in sys.argv)
     check_map("--map" in sys.argv)
     check_links()
+    check_environment()
     check_poll_loops()
     for e in errors:
         print(e)

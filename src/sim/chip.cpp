@@ -14,14 +14,6 @@
 namespace baretile::sim {
 namespace {
 
-u32 environment_choice(const char* name, u32 preset, std::initializer_list<u32> choices) {
-  const char* text = std::getenv(name);
-  if (!text) return preset;
-  for (u32 choice : choices)
-    if (fmt::format("{}", choice) == text) return choice;
-  fault(FaultKind::configuration, fmt::format("{}={}: use one of {}", name, text, fmt::join(choices, ", ")));
-}
-
 u32 threads_from_environment() {
   constexpr u32 kPresetMost = 4, kMost = 64;
   const char* text = std::getenv("BARETILE_SIM_THREADS");
@@ -52,9 +44,14 @@ u32 harvest_mask(const Shape& shape) {  // telemetry tag 34: a set bit is a live
 }  // namespace
 
 Shape shape_from_environment() {
-  return {.tiles = environment_choice("BARETILE_SIM_GRID", 120, {110, 120, 130, 140}),
-          .banks = environment_choice("BARETILE_SIM_BANKS", 8, {7, 8}),
-          .threads = threads_from_environment()};
+  const Shape preset{.threads = threads_from_environment()};
+  const char* text = std::getenv("BARETILE_SIM_GRID");
+  if (!text) return preset;
+  for (const u32 tiles : {110, 120, 130, 140})
+    for (const u32 banks : {7, 8})
+      if (fmt::format("{}x{}", tiles, banks) == text) return {tiles, banks, preset.threads};
+  fault(FaultKind::configuration,
+        fmt::format("BARETILE_SIM_GRID={}: use 110, 120, 130 or 140 tiles and 7 or 8 banks, as 120x8", text));
 }
 
 Chip::Chip(Shape shape, HostMemory host)

@@ -16,7 +16,7 @@ struct Shape {
   u32 tiles = 120, banks = 8;
   u32 threads = 1;  // of the host
 };
-Shape shape_from_environment();  // BARETILE_SIM_GRID=110|120|130|140, BARETILE_SIM_BANKS=7|8, BARETILE_SIM_THREADS=1…64
+Shape shape_from_environment();  // BARETILE_SIM_GRID=(110|120|130|140)x(7|8), BARETILE_SIM_THREADS=1…64
 
 enum class Place : u8 { nothing, tensix, dram, pcie, arc, harvested, ethernet, unmodelled };
 

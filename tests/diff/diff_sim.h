@@ -85,7 +85,7 @@ inline std::vector<u32> run_in_child(const std::string& path, const std::functio
   if (child == 0) {
     dup2(output[1], 1);
     close(results[0]);
-    setenv("BARETILE_SIM_GRID", "140", 1);  // ttsim's grid
+    setenv("BARETILE_SIM_GRID", "140x8", 1);  // ttsim's grid
     Simulator simulator(path);
     const std::vector<u32> words = work(simulator);
     const char* next = reinterpret_cast<const char*>(words.data());

@@ -22,7 +22,7 @@ std::vector<Case> make_cases(CaseMaker make, u64 first_seed, u32 count) {
 void compare(CaseMaker make, u32 count) {
   const char* ttsim = std::getenv("TTSIM");
   if (!ttsim) GTEST_SKIP() << "TTSIM names no libttsim.so";
-  setenv("BARETILE_SIM_GRID", "140", 1);
+  setenv("BARETILE_SIM_GRID", "140x8", 1);
   const std::vector<Case> cases = make_cases(make, 1'000'000 + u64(GTEST_FLAG_GET(random_seed)) * 10'000, count);
   const std::vector<Outcome> theirs = play_on_library(ttsim, cases, 8000, 1),
                              ours = play_on_library(BARETILE_BINARY_DIR "/lib/libbaretile_sim.so", cases, 8000, 1);

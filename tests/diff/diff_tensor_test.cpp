@@ -149,13 +149,11 @@ class Work {
   std::map<std::string, Tensor> tensors_;
 };
 
-// The simulator's library reads these when it is opened.
+// The simulator's library reads it when it is opened.
 Pages on_tree(u32 tiles, u32 banks) {
-  setenv("BARETILE_SIM_GRID", fmt::format("{}", tiles).c_str(), 1);
-  setenv("BARETILE_SIM_BANKS", fmt::format("{}", banks).c_str(), 1);
+  setenv("BARETILE_SIM_GRID", fmt::format("{}x{}", tiles, banks).c_str(), 1);
   Runtime runtime("sim");
   unsetenv("BARETILE_SIM_GRID");
-  unsetenv("BARETILE_SIM_BANKS");
   EXPECT_EQ(runtime.workers(), tiles - 1);
   EXPECT_EQ(runtime.dram_banks(), banks);
   return Work(runtime).run();

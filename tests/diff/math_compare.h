@@ -24,7 +24,7 @@ inline std::vector<Case> make_cases(CaseMaker make, u32 first_seed, u32 count) {
 inline void compare_with_ttsim(CaseMaker make, u32 count) {
   const char* ttsim = std::getenv("TTSIM");
   if (!ttsim) GTEST_SKIP() << "TTSIM names no libttsim.so";
-  setenv("BARETILE_SIM_GRID", "140", 1);
+  setenv("BARETILE_SIM_GRID", "140x8", 1);
   const u32 first_seed = 1 + u32(GTEST_FLAG_GET(random_seed)) * 100000 +
                          u32(testing::UnitTest::GetInstance()->current_test_info()->line()) * 1000;
   const std::vector<Case> cases = make_cases(make, first_seed, count);

@@ -61,15 +61,15 @@ TEST(Chip, PlacesThatAreNotModelledSaySo) {
 }
 
 TEST(Chip, TheEnvironmentChoosesTheShape) {
-  setenv("BARETILE_SIM_GRID", "110", 1);
-  setenv("BARETILE_SIM_BANKS", "7", 1);
+  setenv("BARETILE_SIM_GRID", "110x7", 1);
   EXPECT_EQ(shape_from_environment().tiles, 110u);
   EXPECT_EQ(shape_from_environment().banks, 7u);
-  setenv("BARETILE_SIM_GRID", "115", 1);
-  EXPECT_THAT(fault_of([] { shape_from_environment(); }),
-              HasSubstr("BARETILE_SIM_GRID=115: use one of 110, 120, 130, 140"));
+  for (const char* wrong : {"115x8", "110x6", "110", "110x7 ", ""}) {
+    setenv("BARETILE_SIM_GRID", wrong, 1);
+    EXPECT_THAT(fault_of([] { shape_from_environment(); }),
+                HasSubstr(fmt::format("BARETILE_SIM_GRID={}: use 110, 120, 130 or 140 tiles", wrong)));
+  }
   unsetenv("BARETILE_SIM_GRID");
-  unsetenv("BARETILE_SIM_BANKS");
   EXPECT_EQ(shape_from_environment().tiles, 120u);
 }
 
