@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "files/recorded.h"
+#include "support/temporary_folder.h"
 #include "tensor/support.h"
 
 namespace baretile::tensor_test {
@@ -20,15 +21,7 @@ const std::string kFloats = npy("{'descr': '<f4', 'fortran_order': False, 'shape
                                 "0000c03f000000c0cdcccc3d0000807f0000008000004040");
 class Files : public OnDevice {
  protected:
-  void SetUp() override {
-    OnDevice::SetUp();
-    folder_ = testing::TempDir() + "baretile_files." + std::to_string(::getpid());
-    std::filesystem::create_directory(folder_);
-  }
-  void TearDown() override {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
-  }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return folder_.path() / name; }
   std::string file(const std::string& bytes, const std::string& name = "file") const {
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);
@@ -62,7 +55,7 @@ class Files : public OnDevice {
   }
 
  private:
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 ON_EACH_DEVICE(Files);
 

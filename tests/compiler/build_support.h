@@ -8,6 +8,7 @@
 
 #include "compiler/build/build.h"
 #include "compiler/build/clang.h"
+#include "support/temporary_folder.h"
 
 namespace baretile::compiler {
 namespace fs = std::filesystem;
@@ -28,8 +29,6 @@ inline void write_script(const fs::path& path, const std::string& body) {
 class BuildTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/baretile-build-XXXXXX";
-    folder_ = mkdtemp(name);
     fs::permissions(folder_, fs::perms::all);
     fs::create_directory(folder_ / "bin");
     const Toolchain real = find_toolchain(KernelCache(folder_ / "probe"), std::getenv("PATH"));
@@ -40,7 +39,6 @@ class BuildTest : public testing::Test {
     write_file(folder_ / "log", "");
     fs::permissions(folder_ / "log", fs::perms::all);
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   BuildOptions options() const { return {.cache_folder = cache(), .search_path = folder_ / "bin"}; }
   fs::path cache() const { return folder_ / "cache"; }
@@ -63,7 +61,8 @@ class BuildTest : public testing::Test {
     return out;
   }
 
-  fs::path folder_;
+  const TemporaryFolder own_;
+  const fs::path& folder_ = own_.path();
 };
 
 inline std::string kernel(int value) {

@@ -9,6 +9,7 @@
 #include "baretile/runtime.h"
 #include "baretile/tensor.h"
 #include "pci/simulators.h"
+#include "support/temporary_folder.h"
 
 namespace baretile {
 namespace {
@@ -147,16 +148,11 @@ TEST(ValueErrors, EmptyTensorsAndPlaceholdersHaveNoValues) {
 
 class OnDevice : public testing::Test {
  protected:
-  void SetUp() override {
-    SKIP_WITHOUT_SIMULATOR("sim");
-    char name[] = "/tmp/baretile-error-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
+  void SetUp() override { SKIP_WITHOUT_SIMULATOR("sim"); }
   void TearDown() override {
     for (const char* name : {"BARETILE_CACHE_DIR", "PATH", "TTSIM"}) {
       if (const auto& old = environment_[name]) setenv(name, old->c_str(), 1);
     }
-    if (!folder_.empty()) fs::remove_all(folder_);
   }
   void set(const char* name, const std::string& value) {
     const char* old = std::getenv(name);
@@ -172,7 +168,8 @@ class OnDevice : public testing::Test {
     return (Tensor::from_host(runtime(), std::vector<float>(size_t(n)), {n}) + 1).to_host();
   }
 
-  fs::path folder_;
+  const TemporaryFolder own_;
+  const fs::path& folder_ = own_.path();
 
  private:
   std::map<std::string, std::optional<std::string>> environment_;

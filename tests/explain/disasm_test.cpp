@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "compiler/build_support.h"
+#include "support/temporary_folder.h"
 
 namespace baretile::viz {
 namespace {
@@ -31,12 +32,7 @@ constexpr Row kRows[] = {
 
 class Disasm : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/baretile-disasm-XXXXXX";
-    folder_ = mkdtemp(name);
-    tools_ = compiler::find_toolchain(compiler::KernelCache(folder_), std::getenv("PATH"));
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { tools_ = compiler::find_toolchain(compiler::KernelCache(folder_), std::getenv("PATH")); }
 
   std::vector<u32> assemble(const std::string& text) const {
     write_file(folder_ / "in.s", text);
@@ -52,7 +48,8 @@ class Disasm : public testing::Test {
     return words;
   }
 
-  fs::path folder_;
+  const TemporaryFolder own_;
+  const fs::path& folder_ = own_.path();
   compiler::Toolchain tools_;
 };
 

@@ -10,6 +10,7 @@
 #include "baretile/runtime.h"
 #include "baretile/tensor.h"
 #include "compiler/build_support.h"
+#include "support/temporary_folder.h"
 
 namespace baretile::viz {
 namespace {
@@ -20,15 +21,8 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 // Of this process: tests run side by side.
-const struct Folder {
-  Folder() {
-    char name[] = "/tmp/baretile-viz-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path path;
-} kTemporary;
-const fs::path& kFolder = kTemporary.path;
+const TemporaryFolder kTemporary;
+const fs::path& kFolder = kTemporary.path();
 const fs::path kPictures = BARETILE_BINARY_DIR;  // where they stay, to be looked at
 const fs::path kPage = kFolder / "viz_test.html", kTrace = kFolder / "viz_test.json";
 

@@ -1,25 +1,17 @@
 // A folder that looks like the parts of /dev and /sys a card shows.
 #pragma once
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "pci/sys.h"
+#include "support/temporary_folder.h"
 
 namespace baretile {
 
 class MachineStandIn {
  public:
-  MachineStandIn() {
-    std::string name = (std::filesystem::temp_directory_path() / "baretile-machine-XXXXXX").string();
-    root = mkdtemp(name.data());
-  }
-  ~MachineStandIn() { std::filesystem::remove_all(root); }
-  MachineStandIn(const MachineStandIn&) = delete;
-
-  std::string root;
+  const TemporaryFolder folder;
+  const std::string root = folder.path();
   static constexpr const char* kCard = "0000:03:00.0";
 
   pci::Sys sys(bool is_root = true) const {
