@@ -60,6 +60,7 @@ Program pack(const Schedule& schedule, std::vector<KernelImage> images) {
     launch.kernel = item.kernel, launch.label = item.label;
     launch.in_place = in_place(schedule.kernels[item.kernel]);
     for (u32 buffer : item.buffers) launch.args.push_back({LaunchArg::Kind::buffer, buffer});
+    for (u32 number : schedule.kernels[item.kernel].custom.args) launch.args.push_back({.value = number});
     program.launches.push_back(std::move(launch));
   }
   return program;

@@ -107,6 +107,13 @@ struct AttentionKernel {
   bool operator==(const AttentionKernel&) const = default;
 };
 
+// A kernel that the user wrote, see compiler/custom/custom.h. All buffers are in tiles: the operands, then the result.
+struct CustomWork {
+  u32 number = 0;         // of the operation
+  std::vector<u32> args;  // launch arguments behind the buffers: the number of items, then the user's own
+  bool operator==(const CustomWork&) const = default;
+};
+
 // What a kernel must know of each buffer it touches; the addresses are launch arguments, so that equal kernels are one image.
 struct KernelBuffer {
   DType dtype = DType::fp32;
@@ -115,7 +122,7 @@ struct KernelBuffer {
   bool operator==(const KernelBuffer&) const = default;
 };
 
-enum class KernelKind : u8 { compute, move, attention };
+enum class KernelKind : u8 { compute, move, attention, custom };
 
 struct KernelSpec {
   std::string name;     // C identifier, for people
@@ -124,6 +131,7 @@ struct KernelSpec {
   ComputeKernel compute;
   MoveKernel move;
   AttentionKernel attention;
+  CustomWork custom;
   bool operator==(const KernelSpec&) const = default;
 };
 

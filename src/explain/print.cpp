@@ -5,6 +5,8 @@
 
 #include <iterator>
 
+#include "compiler/custom/custom.h"
+
 namespace baretile::compiler {
 
 namespace {
@@ -84,6 +86,12 @@ void print(Out out, const AttentionKernel& a) {
                  text_of(a.value), a.masked ? fmt::format(" mask [{}]", text_of(a.mask)) : "");
 }
 
+void print(Out out, const CustomWork& work) {
+  const CustomOperation& op = custom(work.number);
+  fmt::format_to(out, "  custom kernel {}: {} items, arguments [{}]\n", op.name, work.args[0],
+                 fmt::join(work.args.begin() + 1, work.args.end(), ", "));
+}
+
 void print(Out out, const BufferDesc& buffer) {
   fmt::format_to(out, "{} {} {} {} pages {}", to_string(buffer.shape), to_string(buffer.dtype), name(buffer.tiling),
                  buffer.pages,
@@ -119,6 +127,7 @@ std::string to_string(const KernelSpec& spec) {
   if (spec.kind == KernelKind::compute) print(out, spec.compute);
   if (spec.kind == KernelKind::move) print(out, spec.move);
   if (spec.kind == KernelKind::attention) print(out, spec.attention);
+  if (spec.kind == KernelKind::custom) print(out, spec.custom);
   return text;
 }
 
@@ -126,6 +135,7 @@ std::string to_string(const FusionPlan& plan) {
   static constexpr std::pair<Reason, const char*> kReasons[] = {
       {Reason::result, "it is a result"},
       {Reason::operand, "products take their operands from memory"},
+      {Reason::whole, "its reader is a kernel of its own"},
       {Reason::moved, "the data-movement cores read it"},
       {Reason::rounded, "it is rounded where it is stored"},
       {Reason::view, "its reader sees it through a view that its tiles do not map to"},

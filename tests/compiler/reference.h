@@ -176,7 +176,7 @@ inline Values evaluate(const Graph& graph, u32 id, const std::vector<Values>& kn
     }
     case Family::contraction:
       return matmul(node, input_shape(0), input(0), input(1));
-    case Family::attention:
+    case Family::whole:
       return attention(graph, node, known);
     case Family::iota:
       for (size_t i = 0; i < count; ++i) out[i] = double(i);

@@ -1,4 +1,5 @@
 // Mistakes of callers and machines: a typed error whose sentence names the object, the value and the next step.
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // docs/errors.md is what this test writes: each mistake is made, and the page must say what baretile says.
 // BARETILE_UPDATE_DOCS=1 writes it anew.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <sstream>
 
 #include "baretile/autograd.h"
+#include "baretile/custom.h"
 #include "baretile/files.h"
 #include "baretile/runtime.h"
 #include "baretile/tensor.h"
@@ -25,6 +27,11 @@ struct Mistake {
 
 Tensor of(Shape shape, DType dtype = DType::fp32) { return Tensor::placeholder(std::move(shape), dtype); }
 constexpr DType int32 = DType::int32, bf16 = DType::bf16;
+
+const CustomKernel::Plan plan = [](std::span<const Shape> x) {
+  return CustomKernel::Result{.shape = {x[0][0]}, .items = u32(x[1][0])};
+};
+const CustomKernel kernel("kernel", "", {DType::fp32, DType::fp32}, plan);
 
 #define MISTAKE(topic, cure, ...)                                                \
   Mistake {                                                                      \
@@ -84,6 +91,19 @@ const Mistake kMistakes[] = {
     MISTAKE("einsum", "One tensor for each part before the arrow.", einsum("ij,jk->ik", {of({2, 3})})),
     MISTAKE("einsum", "`einsum(\"ik,k->i\", {einsum(\"ij,jk->ik\", {x, y}), z})`.",
             einsum("ij,jk,k->i", {of({2, 3}), of({3, 4}), of({4})})),
+    MISTAKE("Kernels of your own", "As many operands as the kernel was made for.", kernel({of({3})})),
+    MISTAKE("Kernels of your own", "A kernel reads the pages of one dtype: `cast`, or make another kernel.",
+            kernel({of({3}), of({3}, bf16)})),
+    MISTAKE("Kernels of your own", "The plan says into how many pieces the work falls: `Result::items`.",
+            kernel({of({3}), of({0})})),
+    MISTAKE("Kernels of your own", "Test the shape before; no elements may mean anything to a kernel.",
+            kernel({of({3}), of({2, 0})})),
+    MISTAKE("Kernels of your own", "One name for one text.", CustomKernel("kernel", "another text", {}, plan)),
+    MISTAKE("Kernels of your own", "Give it one when it is made, or `detach()` what needs none.",
+            [] {
+              const Tensor x = of({3});
+              grad(sum(kernel({x, x})), {x});
+            }()),
     MISTAKE("Gradients", "`cast(fp32)` before the computation; integers do not change by a little.",
             grad(sum(of({3}, int32)), {of({3}, int32)})),
     MISTAKE("Gradients", "`sum` or `mean` it, or say what each element counts for.", grad(of({3}) * 2, {of({3})})),
@@ -120,7 +140,8 @@ std::string page(Runtime& runtime) {
   std::string out =
       "# Errors\n\nWhat baretile says to mistakes, and what to do then. `of(shape, dtype)` stands for a tensor, `rt` "
       "for a "
-      "`Runtime`.\nAll of these are `UsageError`s, or `Unsupported` where something valid is not done here; see "
+      "`Runtime`,\n`kernel` for a `CustomKernel` of two tensors.\nAll of these are `UsageError`s, or `Unsupported` "
+      "where something valid is not done here; see "
       "`include/baretile/error.h`.\n";
   std::string topic;
   for (const Mistake& mistake : kMistakes) {

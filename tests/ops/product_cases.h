@@ -2,6 +2,7 @@
 #pragma once
 #include "baretile/nn.h"
 #include "ops/cases.h"
+#include "transform/add_times_kernel.h"
 
 namespace baretile::ops_test {
 
@@ -70,6 +71,18 @@ inline std::vector<Entry> product_entries() {
                    c.bound.absolute = 0x1p-6, c.bf16_absolute = 0x1p-6;
                    c.differentiable = dtype == fp32;
                    c.tolerance = 1e-5;
+                   return c;
+                 }});
+  // A kernel of the user's, which the reference does not know; tests/transform/custom_kernel_test.cpp has its gradient.
+  out.push_back({"custom_kernel", fp32_only, [](const Shape& shape, DType, Source& values) -> Made {
+                   Case c{{{values(shape), fp32}, {values(shape), fp32}}, [](const Tensors& t) {
+                            return add_times(2)({t[0], t[1]});
+                          }};
+                   c.want = [](const std::vector<Array>& in) {
+                     Array out = in[0];
+                     for (size_t i = 0; i < out.values.size(); ++i) out.values[i] += 2 * in[1].values[i];
+                     return out;
+                   };
                    return c;
                  }});
   return out;

@@ -135,6 +135,10 @@ std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, co
   return images;
 }
 
+KernelSource user_source(const std::string& name, const std::string& text) {
+  return {name, fmt::format("#line 1 \"{}.cc\"\n{}", name, text)};
+}
+
 BuildStats build_stats() { return {compiled_kernels, cached_kernels, double(build_nanoseconds) * 1e-9}; }
 
 }  // namespace baretile::compiler
@@ -142,7 +146,7 @@ BuildStats build_stats() { return {compiled_kernels, cached_kernels, double(buil
 namespace baretile {
 
 KernelImage compile_kernel(const std::string& name, const std::string& text) {
-  const compiler::KernelSource source{name, fmt::format("#line 1 \"{}.cc\"\n{}", name, text)};
+  const compiler::KernelSource source = compiler::user_source(name, text);
   return compiler::build_kernels({&source, 1}).front();
 }
 

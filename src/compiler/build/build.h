@@ -23,6 +23,9 @@ struct BuildOptions {
   u64 cache_bytes = u64{256} << 20;  // least recently used kernels beyond this are removed
 };
 
+// A user's text, whose messages call it `name`.cc.
+KernelSource user_source(const std::string& name, const std::string& text);
+
 // Images in the order of `sources`, whose texts may repeat. What the cache lacks is compiled, at most one compiler a
 // processor at a time.
 std::vector<KernelImage> build_kernels(std::span<const KernelSource> sources, const BuildOptions& options = {});

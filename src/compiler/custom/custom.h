@@ -1,4 +1,5 @@
-// Operations that users bring, see baretile/custom.h. A node of Op::custom has the number of one in attrs[0].
+// Operations that users bring, see baretile/custom.h. A node of Op::custom or Op::custom_kernel has the number of one
+// in attrs[0].
 #pragma once
 #include <string>
 
@@ -7,12 +8,14 @@
 namespace baretile::compiler {
 
 struct CustomOperation {
-  std::string name, header;
-  u32 operands = 0;
+  std::string name, text;  // a header for the vector unit, or a kernel
+  u32 operands = 0;        // of a header
+  bool kernel = false;
 };
 
-// The same name and header give the same number. UsageError, see baretile/custom.h.
+// The same name and text give the same number. UsageError, see baretile/custom.h.
 u32 add_custom(const std::string& name, const std::string& header);
+u32 add_custom_kernel(const std::string& name, const std::string& text);
 const CustomOperation& custom(u32 number);
 const CustomOperation* find_custom(const std::string& name);  // or null
 

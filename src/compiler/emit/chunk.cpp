@@ -40,7 +40,7 @@ OpInfo read_op(const std::string& name, std::string_view text) {
 }
 
 OpInfo find_op(const std::string& name) {
-  if (const CustomOperation* own = find_custom(name)) return read_op(name, own->header);
+  if (const CustomOperation* own = find_custom(name)) return read_op(name, own->text);
   const std::string path = fmt::format("kernels/sfpu/{}.h", name);
   for (const EmbeddedFile& file : embedded_files())
     if (file.path == path) return read_op(name, file.text);

@@ -108,7 +108,7 @@ std::string ComputeEmitter::text() {
   for (size_t at = text.find("sfpu::"); at != std::string::npos; at = text.find("sfpu::", at + 1)) {
     const std::string op = text.substr(at + 6, text.find('<', at) - at - 6);
     if (const CustomOperation* own = find_custom(op))
-      customs.insert(own->header + "\n");
+      customs.insert(own->text + "\n");
     else
       headers.insert(op);
   }

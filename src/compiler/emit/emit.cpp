@@ -4,6 +4,7 @@
 
 #include "baretile/abi.h"
 #include "baretile/error.h"
+#include "compiler/custom/custom.h"
 #include "compiler/emit/attention.h"
 #include "compiler/emit/compute.h"
 #include "compiler/emit/move.h"
@@ -37,12 +38,15 @@ KernelSource emit(const KernelSpec& spec, u64 l1_bytes) {
     throw KernelTooLarge(fmt::format("kernel {} uses {} tensors, of which a launch names {}; it must be split",
                                      spec.name, spec.buffers.size(), abi::kMaxArgs));
   if (spec.kind == KernelKind::attention) return {spec.name, attention_text(spec)};
+  if (spec.kind == KernelKind::custom) return {spec.name, custom(spec.custom.number).text};
   return {spec.name, spec.kind == KernelKind::move ? move_text(spec) : emit_compute(spec, l1_bytes).first};
 }
 
 Launch work_of(const KernelSpec& spec) {
   if (spec.kind == KernelKind::compute) return emit_compute(spec, isa::kL1Bytes).second;
-  const u32 workers = spec.kind == KernelKind::move ? move_workers(spec) : attention_workers(spec.attention);
+  const u32 workers = spec.kind == KernelKind::move     ? move_workers(spec)
+                      : spec.kind == KernelKind::custom ? spec.custom.args.at(0)
+                                                        : attention_workers(spec.attention);
   return {.max_workers = workers, .args = {}, .label = {}};
 }
 

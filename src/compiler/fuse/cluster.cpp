@@ -154,8 +154,9 @@ class Clusterer {
 Reason reason(const Analysis& a, u32 base, Use use) {
   switch (a.family(use.node)) {
     case Family::contraction:
-    case Family::attention:
       return Reason::operand;
+    case Family::whole:
+      return Reason::whole;
     case Family::gather:
     case Family::scatter:
     case Family::join:

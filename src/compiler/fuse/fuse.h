@@ -21,6 +21,7 @@ enum class Reason : u16 {
   dst = 512,       // the reader's values do not fit in Dst along with the writer's
   between = 1024,  // another kernel needs it before this one could go on
   copy = 2048,     // a copy of a view whose elements do not lie in whole pages, or in another layout
+  whole = 4096,    // the reader is a kernel of its own
 };
 
 // A version of a buffer. Its number is what PlannedKernel::values holds.

@@ -39,8 +39,8 @@ FusionPlan Lowering::run() {
       lower_scatter(node);
     } else if (a_.family(node) == Family::join) {
       lower_join(node);
-    } else if (a_.family(node) == Family::attention) {
-      lower_attention(node);
+    } else if (a_.family(node) == Family::whole) {
+      nodes[node].op == Op::attention ? lower_attention(node) : lower_custom(node);
     }
   }
   for (const Cluster& cluster : a_.clusters) lower_cluster(cluster);
@@ -106,7 +106,7 @@ u32 copy_value(FusionPlan& plan, u32 from, Tiling tiling) {
   BufferDesc desc = plan.values[from].desc;
   Extents e = extents(desc.shape);
   auto pages = page_access(plain_view(desc.shape), e, {e, desc.tiling}).value();
-  bool by_pages = desc.tiling != Tiling::row || tiling != Tiling::tile;
+  bool by_pages = tiling == desc.tiling || tiling == Tiling::split;
   desc.tiling = tiling;
   desc.pages = page_count(desc.shape, tiling);
   desc.external = -1;
@@ -121,11 +121,11 @@ u32 copy_value(FusionPlan& plan, u32 from, Tiling tiling) {
   return to;
 }
 
-u32 Lowering::in_own_order(u32 node) {
+u32 Lowering::in_own_order(u32 node, Tiling tiling) {
   const Source& source = a_.sources[node];
   bool own = source.relation == Relation::same && a_.family(source.base) != Family::constant &&
              (node == source.base || !a_.in_blocks(source.base));
-  return value(own ? source.base : node);
+  return value(own ? source.base : node, tiling);
 }
 
 void Lowering::lower_cluster(const Cluster& cluster) {

@@ -23,7 +23,8 @@ class Lowering {
  private:
   u32 new_value(const Node& node, Tiling tiling, i32 alias_of = -1);
   void copy_view(u32 node, u32 to);
-  u32 in_own_order(u32 node);  // a value whose pages are the node's in the default layout
+  u32 in_own_order(u32 node, Tiling tiling);  // a value whose pages are the node's
+  u32 in_own_order(u32 node) { return in_own_order(node, default_tiling(a_.graph.nodes[node].shape)); }
 
   void lower_cluster(const Cluster& cluster);
   void lower_iota(u32 node);
@@ -31,6 +32,7 @@ class Lowering {
   void lower_scatter(u32 node);
   void lower_join(u32 node);
   void lower_attention(u32 node);
+  void lower_custom(u32 node);  // custom/lower.cpp
   void number_externals();
 
   const Analysis& a_;

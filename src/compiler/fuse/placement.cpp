@@ -28,7 +28,7 @@ void Placement::place_fixed(u32 node) {
                                                      : chosen.tiling == default_tiling(a_.graph.nodes[base].shape));
       emitted ? want(base, chosen.tiling) : want_default(base);
     }
-  } else if (f == Family::attention || f == Family::gather || f == Family::scatter || f == Family::join) {
+  } else if (f == Family::whole || f == Family::gather || f == Family::scatter || f == Family::join) {
     for (u32 input : n.inputs) want_default(a_.sources[input].base);
   } else if (f == Family::view && a_.sources[node].base == n.inputs[0] && a_.family(n.inputs[0]) == Family::view) {
     want_default(a_.sources[n.inputs[0]].base);  // a view of a copied view

@@ -17,7 +17,7 @@ struct Node {
   std::vector<u32> inputs;
   // external: its number; reduce, flip, concat: axis; stride: axis, n; permute: axes; slice: first index of each axis;
   // matmul: fidelity phases; attention: those, causal; assign_rows: 1 if the old value must survive;
-  // custom: its number.
+  // custom: its number; custom_kernel: its number, then CustomWork::args.
   std::vector<i64> attrs;
   double value = 0;  // constant; attention: the scores' factor
   bool operator==(const Node&) const = default;

@@ -28,7 +28,7 @@ enum class Family : u8 {
   iota,
   cast,
   contraction,
-  attention,
+  whole,  // a kernel of its own
   gather,
   scatter,
   join,
