@@ -25,10 +25,7 @@ static void check_close(const std::vector<float>& got, const std::vector<double>
 // T2 packs the result, BRISC stores it. All five work at once, on different pages; the classes from kernels/ make each
 // of them wait for what it needs.
 static const std::string kBanded = R"(
-#include "kernels/math.h"
-#include "kernels/noc.h"
-#include "kernels/pack.h"
-#include "kernels/unpack.h"
+#include "kernels/compute.h"
 using namespace baretile;
 using namespace baretile::kernel;
 

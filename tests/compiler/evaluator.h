@@ -2,6 +2,8 @@
 // device has it. It checks what a device would not: pages in range, padding zero after every launch, nothing read that
 // was not written.
 #pragma once
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,5 +1,7 @@
 // Graphs from tensors without values, compiled up to the schedule and run by the evaluator against the reference.
 #pragma once
+#include <gmock/gmock.h>
+
 #include <random>
 
 #include "baretile/tensor.h"

@@ -5,10 +5,7 @@
 
 namespace baretile::tensor_test {
 
-inline const std::string kAddTimes = R"(#include "kernels/noc.h"
-#include "kernels/pack.h"
-#include "kernels/sfpu.h"
-#include "kernels/unpack.h"
+inline const std::string kAddTimes = R"(#include "kernels/compute.h"
 using namespace baretile;
 using namespace baretile::kernel;
 

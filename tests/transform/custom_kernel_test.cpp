@@ -141,7 +141,7 @@ TEST_P(CustomKernelTest, IsShownWithItsNameAndItsText) {
   const compiler::Plans plans = compiler::plan(capture(std::span(&y, 1)).graph);
   EXPECT_THAT(compiler::to_string(plans.schedule), AllOf(HasSubstr("kernel add_times_40x70\n  @0: fp32 [40, 70] tile"),
                                                          HasSubstr("custom kernel add_times: 6 items, arguments [7]")));
-  EXPECT_THAT(plans.sources[0].text, HasSubstr("#line 1 \"add_times.cc\"\n#include \"kernels/noc.h\""));
+  EXPECT_THAT(plans.sources[0].text, HasSubstr("#line 1 \"add_times.cc\"\n#include \"kernels/compute.h\""));
   const Tensor before = add_times(7)({tensor({40, 70}) * 2, tensor({40, 70})});
   EXPECT_THAT(compiler::to_string(compiler::plan(capture(std::span(&before, 1)).graph).plan),
               HasSubstr("its reader is a kernel of its own"));
