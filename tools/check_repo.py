@@ -25,7 +25,7 @@ LAYERS = {
     "src/debug": (690, {"public", "isa", "chip", "noc", "firmware", "compiler", "debug"}),
     "src/runtime": (600, {"public", "isa", "chip", "noc", "firmware", "debug", "runtime"}),
     "src/compiler": (4800, {"public", "isa", "compiler"}),
-    "src/compiler/custom": (110, {"public", "isa", "compiler"}),
+    "src/compiler/custom": (210, {"public", "isa", "compiler"}),
     "src/files": (850, {"public", "files"}),
     "src/tensor": (1200, {"public", "isa", "compiler", "tensor"}),
     "src/explain": (1200, {"public", "isa", "compiler", "tensor", "explain"}),

@@ -111,6 +111,7 @@ struct AttentionKernel {
 struct CustomWork {
   u32 number = 0;         // of the operation
   std::vector<u32> args;  // launch arguments behind the buffers: the number of items, then the user's own
+  ComputeKernel after;    // what happens to the result, its only load and output, or no steps
   bool operator==(const CustomWork&) const = default;
 };
 

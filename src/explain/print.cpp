@@ -90,6 +90,7 @@ void print(Out out, const CustomWork& work) {
   const CustomOperation& op = custom(work.number);
   fmt::format_to(out, "  custom kernel {}: {} items, arguments [{}]\n", op.name, work.args[0],
                  fmt::join(work.args.begin() + 1, work.args.end(), ", "));
+  if (!work.after.steps.empty()) print(out, work.after);
 }
 
 void print(Out out, const BufferDesc& buffer) {

@@ -76,7 +76,7 @@ inline std::vector<Entry> product_entries() {
   // A kernel of the user's, which the reference does not know; tests/transform/custom_kernel_test.cpp has its gradient.
   out.push_back({"custom_kernel", fp32_only, [](const Shape& shape, DType, Source& values) -> Made {
                    Case c{{{values(shape), fp32}, {values(shape), fp32}}, [](const Tensors& t) {
-                            return add_times(2)({t[0], t[1]});
+                            return add_times(2, fp32, true)({t[0], t[1]});
                           }};
                    c.want = [](const std::vector<Array>& in) {
                      Array out = in[0];

@@ -56,13 +56,15 @@ extern "C" void kernel_brisc(const u32* args) {
 }
 )";
 
-// `dtype`: of the result, fp32 or bf16. Its gradient is an expression with the same kernel.
-inline CustomKernel add_times(u32 times, DType dtype = DType::fp32) {
+// `dtype`: of the result, fp32 or bf16. `fuses`: with what follows. Its gradient is an expression with the same kernel.
+inline CustomKernel add_times(u32 times, DType dtype = DType::fp32, bool fuses = false) {
   const bool narrow = dtype == DType::bf16;
-  const std::string form =
-      narrow ? "constexpr auto kFormat = baretile::isa::Format::bf16;\nconstexpr int kBytes = 2048;\n"
-             : "constexpr auto kFormat = baretile::isa::Format::fp32;\nconstexpr int kBytes = 4096;\n";
-  const size_t at = kAddTimes.find("enum {");
+  std::string name = "add_times", text = kAddTimes;
+  const auto put = [&](const char* before, const std::string& what) { text.insert(text.find(before), what); };
+  put("enum {", narrow ? "constexpr Format kFormat = Format::bf16;\nconstexpr u32 kBytes = 2048;\n"
+                       : "constexpr Format kFormat = Format::fp32;\nconstexpr u32 kBytes = 4096;\n");
+  if (narrow) name += "_bf16";
+  if (fuses) name += "_fusing", put("    release_dst", "    fused_neighbours(item);\n");
   const auto plan = [=](std::span<const Shape> in) {
     if (in[0] != in[1]) throw UsageError("add_times: the shapes differ; expand one of them.");
     CustomKernel::Result result{.shape = in[0], .dtype = dtype, .items = 1, .args = {times}};
@@ -70,11 +72,10 @@ inline CustomKernel add_times(u32 times, DType dtype = DType::fp32) {
       result.items *= u32(axis + 2 < in[0].size() ? in[0][axis] : (in[0][axis] + 31) / 32);
     return result;
   };
-  return CustomKernel(narrow ? "add_times_bf16" : "add_times", kAddTimes.substr(0, at) + form + kAddTimes.substr(at),
-                      {DType::fp32, DType::fp32}, plan, [=](const Tensor& g, std::span<const Tensor> x) {
-                        const Tensor wide = g.cast(DType::fp32);
-                        return std::vector{g, add_times(times)({Tensor(0).expand(x[1].shape()), wide})};
-                      });
+  return CustomKernel(name, text, {DType::fp32, DType::fp32}, plan, [=](const Tensor& g, std::span<const Tensor> x) {
+    const Tensor wide = g.cast(DType::fp32);
+    return std::vector{g, add_times(times)({Tensor(0).expand(x[1].shape()), wide})};
+  });
 }
 
 }  // namespace baretile::tensor_test

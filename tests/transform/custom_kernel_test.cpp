@@ -83,6 +83,76 @@ TEST_P(CustomKernelTest, NeighboursBecomeKernelsUpToItAndFromItOn) {
   for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], std::max(4 * in[i] - 3, 0.f) / 2);
 }
 
+std::vector<std::string> labels(std::span<const Tensor> outputs) {
+  std::vector<std::string> out;
+  for (const Launch& launch : program_for(capture(outputs).graph)->program.launches) out.push_back(launch.label);
+  return out;
+}
+std::vector<std::string> labels(const Tensor& x) { return labels(std::span(&x, 1)); }
+
+TEST_P(CustomKernelTest, DoesWhatFollowsOnItsTileWhereItsTextSaysSo) {
+  const CustomKernel f = add_times(2, fp32, true);
+  for (const Shape& shape : {Shape{40, 70}, Shape{3, 33, 64}, Shape{2, 64, 1}}) {
+    const Tensor x = tensor(shape), y = tensor(shape, 1);
+    Tensor z = (relu(f({x, y}) - 12) + 0.25) * -2;  // keeps no zeros: the edges are masked
+    EXPECT_EQ(labels(z).size(), 1u) << labels(z)[0];
+    EXPECT_EQ(launches(z), 1u);
+    EXPECT_EQ(values_in_padding(runtime(), z.realize()), 0) << compiler::to_string(shape);
+    const std::vector<float> a = x.to_host(), b = y.to_host(), out = z.to_host();
+    for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], (std::max(a[i] + 2 * b[i] - 12, 0.f) + 0.25f) * -2);
+  }
+  const Tensor x = tensor({40, 70});
+  EXPECT_THAT(labels(relu(f({x, x}) - 12)), ElementsAre("add_times_fusing_sub_relu_1x40x70"));
+  EXPECT_EQ((f({x, x}).reshape({1, 40, 70}) * 3).to_host(), (x * 9).to_host());
+  EXPECT_THAT(labels(f({x, x}).reshape({1, 40, 70}) * 3), ElementsAre("add_times_fusing_mul_1x40x70"));
+  const Tensor twice = f({f({x, x}) + 1, x}) - 1;
+  EXPECT_EQ(labels(twice).size(), 2u);
+  EXPECT_EQ(twice.to_host(), (x * 5).to_host());
+  EXPECT_EQ(grad(sum(relu(f({x, x}) - 12)), {x})[0].to_host(), (where(x * 3 > 12, 3, 0)).to_host());
+}
+
+TEST_P(CustomKernelTest, LeavesToOthersWhatTakesMoreThanItsTile) {
+  const CustomKernel f = add_times(2, fp32, true);
+  const Tensor x = tensor({40, 64}), y = f({x, x});
+  const auto expect = [&](const Tensor& got, const Tensor& want, size_t kernels) {
+    EXPECT_EQ(labels(got).size(), kernels) << testing::PrintToString(labels(got));
+    EXPECT_EQ(got.to_host(), want.to_host());
+  };
+  expect(f({x, x}) * x, x * x * 3, 2);
+  expect(f({x, x}).cast(bf16), (x * 3).cast(bf16), 2);
+  expect(max(f({x, x}), 1, true), max(x * 3, 1, true), 2);
+  expect(f({x, x}).slice(0, 0, 32) + 1, x.slice(0, 0, 32) * 3 + 1, 2);
+  expect(f({x, x}).slice(1, 0, 33) + 1, x.slice(1, 0, 33) * 3 + 1, 2);
+  expect(f({x, x}).slice(0, 0, 33) + 1, x.slice(0, 0, 33) * 3 + 1, 2);
+  expect(f({x, x}).reshape({2, 20, 64}) + 1, (x * 3 + 1).reshape({2, 20, 64}), 3);
+  const Tensor row = x.slice(0, 1, 2);
+  EXPECT_EQ((f({row, row}) + 1).to_host(), (row * 3 + 1).to_host());
+  const std::string comments =
+      "/* fused_neighbours(0) //* */ // fused_neighbours(0)\nextern \"C\" void kernel_brisc(const unsigned*) {}\n";
+  const CustomKernel silent("silent", comments, {fp32}, [](auto in) { return CustomKernel::Result{.shape = in[0]}; });
+  EXPECT_EQ(labels(silent({x}) + 1).size(), 2u) << "a comment is no call";
+  const std::vector<Tensor> both{y, y + 1};
+  EXPECT_EQ(labels(both).size(), 2u) << "both are wanted";
+  realize(both);
+  EXPECT_EQ(both[0].to_host(), (x * 3).to_host());
+  EXPECT_EQ(both[1].to_host(), (x * 3 + 1).to_host());
+}
+
+TEST_P(CustomKernelTest, OperationsThatNeedMoreOfDstStayAKernel) {
+  const Tensor x = tensor({40, 64}) / 8;
+  const auto many = [](const Tensor& v) {
+    std::vector<Tensor> parts;
+    for (int n = 1; n < 8; ++n) parts.push_back(exp(v * (0.125 * n)) + v);
+    Tensor sum = parts[0] * parts[6], back = parts[6];
+    for (int n = 1; n < 7; ++n)
+      sum = sum * 0.5 + parts[size_t(n)] * parts[size_t(6 - n)], back = back + parts[size_t(n)];
+    return sum * back;
+  };
+  const Tensor y = many(add_times(0, fp32, true)({x, x}));
+  EXPECT_GT(labels(y).size(), 1u);
+  EXPECT_EQ(y.to_host(), many(x).to_host());
+}
+
 TEST_P(CustomKernelTest, TakesViewsConstantsAndOneTensorTwice) {
   const Tensor x = tensor({40, 70}), counted = Tensor::arange(runtime(), 0, 40 * 70).cast(fp32).reshape({40, 70});
   const auto expect = [](const Tensor& got, const Tensor& want) { EXPECT_EQ(got.to_host(), want.to_host()); };

@@ -41,6 +41,19 @@ u32 add(CustomOperation op) {
   return u32(operations.size()) - 1;
 }
 
+// Whether it does so outside of comments.
+bool calls_neighbours(std::string text) {
+  for (size_t at = 0; (at = text.find('/', at)) != std::string::npos;) {
+    if (const char next = text[at + 1]; next == '/' || next == '*') {
+      const size_t end = text.find(next == '/' ? "\n" : "*/", at + 2);
+      text.erase(at, end == std::string::npos ? end : end - at + (next == '/' ? 0 : 2));
+    } else {
+      ++at;
+    }
+  }
+  return mentions(text, "fused_neighbours");
+}
+
 }  // namespace
 
 const CustomOperation* find_custom(const std::string& name) {
@@ -59,7 +72,7 @@ u32 add_custom_kernel(const std::string& name, const std::string& text) {
   const auto fits = [](char c) { return std::isalnum(u8(c)) || c == '_'; };
   if (name.empty() || std::isdigit(u8(name[0])) || !std::all_of(name.begin(), name.end(), fits))
     throw UsageError(fmt::format("CustomKernel '{}': the name is none; use letters, digits and _.", name));
-  return add({name, user_source(name, text).text, 0, true});
+  return add({name, user_source(name, text).text, 0, true, calls_neighbours(text)});
 }
 
 const CustomOperation& custom(u32 number) {

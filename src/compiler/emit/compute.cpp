@@ -91,6 +91,21 @@ void ComputeEmitter::for_block(Code& code, bool unrolled, const std::function<vo
   code.close(unrolled ? "});" : "}");
 }
 
+std::string operation_headers(const std::string& text) {
+  std::set<std::string> headers, customs;
+  for (size_t at = text.find("sfpu::"); at != std::string::npos; at = text.find("sfpu::", at + 1)) {
+    const std::string op = text.substr(at + 6, text.find('<', at) - at - 6);
+    if (const CustomOperation* own = find_custom(op))
+      customs.insert(own->text + "\n");
+    else
+      headers.insert(op);
+  }
+  std::string head = "#include \"compute.h\"\n";
+  for (const std::string& header : headers) head += fmt::format("#include \"sfpu/{}.h\"\n", header);
+  for (const std::string& own : customs) head += own;
+  return head;
+}
+
 std::string ComputeEmitter::text() {
   Code math_code, code;
   math(math_code);
@@ -103,20 +118,10 @@ std::string ComputeEmitter::text() {
   packer(code);
   code.line("");
   writer(code);
-  std::set<std::string> headers, customs;
-  const std::string& text = code.text();
-  for (size_t at = text.find("sfpu::"); at != std::string::npos; at = text.find("sfpu::", at + 1)) {
-    const std::string op = text.substr(at + 6, text.find('<', at) - at - 6);
-    if (const CustomOperation* own = find_custom(op))
-      customs.insert(own->text + "\n");
-    else
-      headers.insert(op);
-  }
-  std::string head = fmt::format("// {}: {} x {} x {} tiles\n#include \"compute.h\"\n", plan_.spec.name, kernel_.batch,
-                                 kernel_.row_tiles, kernel_.col_tiles);
-  for (const std::string& header : headers) head += fmt::format("#include \"sfpu/{}.h\"\n", header);
-  for (const std::string& own : customs) head += own;
-  return head + "\nusing namespace baretile;\nusing namespace baretile::kernel;\n\n" + text;
+  return fmt::format(
+      "// {}: {} x {} x {} tiles\n{}\nusing namespace baretile;\nusing namespace baretile::kernel;\n\n{}",
+      plan_.spec.name, kernel_.batch, kernel_.row_tiles, kernel_.col_tiles, operation_headers(code.text()),
+      code.text());
 }
 
 }  // namespace baretile::compiler

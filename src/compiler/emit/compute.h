@@ -4,11 +4,17 @@
 
 namespace baretile::compiler {
 
+// The headers that kernels begin with, and those of the operations in the text.
+std::string operation_headers(const std::string& text);
+
 class ComputeEmitter {
  public:
   explicit ComputeEmitter(const Plan& plan) : plan_(plan), kernel_(plan.kernel()), padding_(zero_padding(plan.spec)) {}
 
   std::string text();  // throws Unsupported when Dst does not suffice
+  // What becomes of tile i, j in Dst rows 0 to 63, which is the only load, there. Throws KernelTooLarge if that takes
+  // more rows. In custom/neighbours.cpp.
+  Code on_tile();
 
  private:
   // What one core does for a tile of a stage, and around the loop over a stage's tiles.

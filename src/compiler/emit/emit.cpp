@@ -38,7 +38,7 @@ KernelSource emit(const KernelSpec& spec, u64 l1_bytes) {
     throw KernelTooLarge(fmt::format("kernel {} uses {} tensors, of which a launch names {}; it must be split",
                                      spec.name, spec.buffers.size(), abi::kMaxArgs));
   if (spec.kind == KernelKind::attention) return {spec.name, attention_text(spec)};
-  if (spec.kind == KernelKind::custom) return {spec.name, custom(spec.custom.number).text};
+  if (spec.kind == KernelKind::custom) return {spec.name, custom_text(spec)};
   return {spec.name, spec.kind == KernelKind::move ? move_text(spec) : emit_compute(spec, l1_bytes).first};
 }
 

@@ -63,6 +63,10 @@ u32 root_of(const FusionPlan& plan, u32 value);
 // first.
 void order_versions(FusionPlan& plan);
 
+// Operations on a user's kernel's result alone become part of it, where its text says that it takes them;
+// custom/neighbours.cpp.
+void fuse_after_custom(FusionPlan& plan);
+
 // A kernel that copies all of value `from` into a new value of that layout.
 u32 copy_value(FusionPlan& plan, u32 from, Tiling tiling);
 

@@ -56,6 +56,7 @@ FusionPlan Lowering::run() {
     given.push_back(id);
   }
   plan_.outputs = given;
+  fuse_after_custom(plan_);
   order_versions(plan_);
   number_externals();
   return std::move(plan_);
