@@ -48,7 +48,7 @@ class CustomKernel {
   struct Result {
     Shape shape;
     DType dtype = DType::fp32;
-    u32 items = 1;  // pieces of work, which items() of kernels/kernel.h shares out over tiles, each at least one
+    u32 items = 1;  // pieces of work, for items() of kernels/kernel.h to share out; no more tiles than that take part
     std::vector<u32> args = {};  // the kernel's own; part of the expression, so that a Jit replays them
   };
   // From the operands' shapes, of which some may be without elements. It throws what it does not take as a UsageError.
