@@ -120,7 +120,8 @@ struct KernelBuffer {
   DType dtype = DType::fp32;
   Tiling tiling = Tiling::tile;
   std::vector<i64> shape;
-  bool operator==(const KernelBuffer&) const = default;
+  std::string name = {};  // of a value it stands for, as `baretile show` prints it, for messages: no part of what the kernel is
+  bool operator==(const KernelBuffer& b) const { return dtype == b.dtype && tiling == b.tiling && shape == b.shape; }
 };
 
 enum class KernelKind : u8 { compute, move, attention, custom };

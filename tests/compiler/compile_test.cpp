@@ -34,6 +34,26 @@ TEST(Compile, AKernelThatDstCannotHoldIsCutAndNoOther) {
   EXPECT_EQ(launches({crowded({40, 64}), sum_of_seven({70, 33})}), cut + 1);
 }
 
+TEST(Compile, WhatFillsL1IsToldByTheNamesThatShowPrints) {
+  const Tensor x = input({64, 96}), w = input({96, 32}), residual = input({64, 32});
+  const Result r = scheduled({matmul(exp(x), w) + residual});
+  ASSERT_THAT(to_string(r.plan),
+              testing::HasSubstr("leaves v3 fp32 [64, 96]: products take their operands from memory"));
+  try {
+    emit(r.schedule.kernels.back(), 1 << 19);
+    ADD_FAILURE() << "fitted";
+  } catch (const KernelTooLarge& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("left operand, v3: 1x64x96 in fp32"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("right operand, v1: 1x96x32 in fp32"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("loaded, v2: 1x64x32 in fp32"));
+  }
+}
+
+TEST(Compile, ValuesOfOtherNamesMakeNoOtherKernel) {
+  const Tensor x = input({40, 64}), y = input({40, 64});
+  EXPECT_EQ(scheduled({relu(x), relu(y)}).schedule.kernels.size(), 1u);
+}
+
 // What is needed to the end is made of one operand, so that no fewer operands make room.
 TEST(Compile, AKernelOfManyValuesOfOneOperandIsCut) {
   setenv("BARETILE_CACHE_DIR", BARETILE_BINARY_DIR "/test-cache", 1);

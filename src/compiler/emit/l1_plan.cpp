@@ -17,7 +17,8 @@ void size_slots(Plan& plan, u64 l1_bytes) {
     const auto hold = [&](const char* what, const Access& access, u32 slots, u32 pages) {
       const KernelBuffer& b = plan.buffer(access);
       plan.input_slot = std::max(plan.input_slot, pages * plan.bytes(access));
-      uses.push_back({fmt::format("{}, argument {}: {} in {}, {} slots of {} pages", what, access.buffer,
+      uses.push_back({fmt::format("{}, {}: {} in {}, {} slots of {} pages", what,
+                                  b.name.empty() ? fmt::format("argument {}", access.buffer) : b.name,
                                   fmt::join(b.shape, "x"), format_name(b).substr(8), slots, pages),
                       slots});
     };

@@ -30,7 +30,7 @@ u32 local_buffer(const FusionPlan& plan, PlannedKernel& kernel, u32 value) {
   const BufferDesc& desc = plan.values[value].desc;
   Extents e = extents(desc.shape);  // kernels see matrices: equal work is one kernel whatever the ranks
   kernel.values.push_back(value);
-  kernel.spec.buffers.push_back({desc.dtype, desc.tiling, {e.batch, e.rows, e.cols}});
+  kernel.spec.buffers.push_back({desc.dtype, desc.tiling, {e.batch, e.rows, e.cols}, desc.name});
   return u32(kernel.values.size() - 1);
 }
 
