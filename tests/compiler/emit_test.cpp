@@ -323,6 +323,11 @@ extern "C" void kernel_trisc1(const u32*) {
       });
     }
     finish_columns<64, 64>([] { sfpu::add<0, 0, 1>(); });
+    for_chunks<64>([] {
+      load<0, 64>();
+      sfpu::reciprocal<1, 0, 2, 3>();
+      store_next<1, 64>();
+    });
     for (u32 j = 0; j < 3; ++j) {
       acquire_dst();
       grant_loads();
@@ -333,8 +338,7 @@ extern "C" void kernel_trisc1(const u32*) {
         sfpu::sub<0, 0, 1>();
         sfpu::exp<1, 0, 2, 3, 4>();
         load<0, 64>();
-        sfpu::reciprocal<2, 0, 3, 4>();
-        sfpu::mul<1, 1, 2>();
+        sfpu::mul<1, 1, 0>();
         store_next<1, 128>();
       });
       if (j == 2) fill_outside<kZero, 128, 64, 32, 6>();
@@ -345,6 +349,23 @@ extern "C" void kernel_trisc1(const u32*) {
   drain();
 }
 )");
+}
+
+// Seven outputs, the load and the sum leave Dst no slot for another value, so that the sum's own takes it, or none.
+TEST(Emit, MakesWhatTilesTakeOfAReductionOnceWhereDstHasRoomForIt) {
+  const auto reciprocals_outside_tiles = [](bool sum_too, u32 outputs) {
+    Case c("ahead", 1, 64, 64, ReduceAxis::cols);
+    const u32 x = c.load(random_matrix(1, 64, 64, fp32, tile, 1)), sum = c.reduce("sum", x);
+    const u32 y = c.op("mul", {x, c.op("reciprocal", {sum})});
+    for (u32 n = 0; n < outputs; ++n) c.output(c.op("add", {y, c.constant(float(n) + 0.5f)}), fp32, tile);
+    if (sum_too) c.output(sum, fp32, tile, true);
+    const std::string text = function(emit(c.spec).text, "trisc1");
+    return text.find("sfpu::reciprocal") < text.rfind("for (u32 j");
+  };
+  EXPECT_TRUE(reciprocals_outside_tiles(false, 1));
+  EXPECT_TRUE(reciprocals_outside_tiles(true, 1)) << "in a slot of its own";
+  EXPECT_TRUE(reciprocals_outside_tiles(false, 7));
+  EXPECT_FALSE(reciprocals_outside_tiles(true, 7));
 }
 
 TEST(Emit, WidensBlocksOnlyWhileThereIsWorkForManyTiles) {

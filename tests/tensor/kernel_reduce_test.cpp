@@ -59,6 +59,20 @@ TEST_P(ReduceKernel, FoldsRows) {
     }
 }
 
+// The first sum is needed in the next pass and as a result, what is made of both only from tile to tile.
+TEST_P(ReduceKernel, KeepsReductionsBesideWhatIsMadeOfThem) {
+  for (const ReduceAxis axis : {ReduceAxis::cols, ReduceAxis::rows}) {
+    Case c(fmt::format("ahead_{}", int(axis)), 1, 75, 75, axis);
+    const u32 x = c.load(random_matrix(1, 75, 75, fp32, tile, 1));
+    const u32 sum = c.reduce("sum", x), mean = c.op("mul", {sum, c.constant(1 / 75.0f)});
+    const u32 centred = c.op("sub", {x, mean}), square = c.op("mul", {centred, centred});
+    const u32 largest = c.reduce("max", c.op("add", {square, sum}));
+    c.output(c.op("add", {centred, c.op("exp", {c.op("mul", {largest, c.constant(-0.5f)})})}), fp32, tile);
+    c.output(c.op("add", {sum, mean}), fp32, axis == ReduceAxis::rows ? row : tile, true);
+    expect_outputs(c, {.relative = 2e-6});
+  }
+}
+
 TEST_P(ReduceKernel, TakesTheSoftmaxOfAProduct) {
   Case c("scores", 2, 40, 70, ReduceAxis::cols);
   const u32 q = c.add_buffer(random_matrix(2, 40, 64, bf16, tile, 1)),

@@ -88,7 +88,8 @@ std::vector<Action> order(const ChunkProgram& program) {
 // One try with the first `pinned` constants kept in registers around the loop.
 class Allocation {
  public:
-  Allocation(const ChunkProgram& program, const std::vector<Action>& actions, const std::function<Place()>& new_slot)
+  Allocation(const ChunkProgram& program, const std::vector<Action>& actions,
+             const std::function<std::optional<Place>()>& new_slot)
       : program_(program),
         actions_(actions),
         new_slot_(new_slot),
@@ -154,13 +155,14 @@ class Allocation {
     const u32 victim = holder_[best];
     if (!backed(victim)) {
       spill_[victim] = spill_place();
+      if (!spill_[victim]) return kNone;
       body.push_back(fmt::format("store<{}, {}>();", best, spill_[victim]->text()));
     }
     release(best);
     return best;
   }
-  // A slot whose value nobody needs any more, or a new one.
-  Place spill_place() {
+  // A slot whose value nobody needs any more, or a new one, if there is one.
+  std::optional<Place> spill_place() {
     for (u32 v = 0; v < program_.values.size(); ++v) {
       if (next_use(v) != kNever || uses(now_, v)) continue;
       const ChunkValue& value = program_.values[v];
@@ -169,7 +171,7 @@ class Allocation {
         taken_[v] = true;
         place = value.place;
       }
-      if (place) return *place;
+      if (place) return place;
     }
     return new_slot_();
   }
@@ -251,7 +253,7 @@ class Allocation {
 
   const ChunkProgram& program_;
   const std::vector<Action>& actions_;
-  const std::function<Place()>& new_slot_;
+  const std::function<std::optional<Place>()>& new_slot_;
   std::vector<u32> register_of_;
   std::vector<std::optional<Place>> spill_;
   std::vector<bool> taken_;  // slots that hold something else now
@@ -331,10 +333,11 @@ void print_chunks(Code& code, ChunkProgram& program, u32 rows, const std::functi
     }
   }
   std::optional<Allocation> best;
-  std::vector<Place> spills;  // shared by the tries
+  std::vector<Place> spills;  // shared by the tries: constants in registers must not cost slots
   for (u32 pinned = 0; pinned <= constants.size() && pinned < kRegisters; ++pinned) {
     u32 used = 0;
-    const std::function<Place()> spill = [&] {
+    const std::function<std::optional<Place>()> spill = [&]() -> std::optional<Place> {
+      if (used == spills.size() && pinned > 0) return std::nullopt;
       if (used == spills.size()) spills.push_back(new_slot());
       return spills[used++];
     };

@@ -9,7 +9,12 @@ std::string operation_headers(const std::string& text);
 
 class ComputeEmitter {
  public:
-  explicit ComputeEmitter(const Plan& plan) : plan_(plan), kernel_(plan.kernel()), padding_(zero_padding(plan.spec)) {}
+  // `ahead`: what is made of reductions alone is made once, before the tiles that need it, and takes slots of its own.
+  ComputeEmitter(const Plan& plan, bool ahead)
+      : plan_(plan),
+        kernel_(plan.kernel()),
+        padding_(zero_padding(plan.spec)),
+        ahead_(ahead && plan.axis_tiles() > 1) {}
 
   std::string text();  // throws Unsupported when Dst does not suffice
   // What becomes of tile i, j in Dst rows 0 to 63, which is the only load, there. Throws KernelTooLarge if that takes
@@ -52,6 +57,7 @@ class ComputeEmitter {
   void run_groups(Code& code, const Product& product, u32 base) const;
   void bring_loads(Code& code, const Stage& stage);
   void fold(Code& code, const Stage& stage);
+  void make_ahead(Code& code, const std::vector<u32>& reduces);
   void make_outputs(Code& code, const Stage& stage);
   void mask_output(Code& code, const Output& output, const Place& place) const;
   u32 add_value(ChunkProgram& program, std::map<u32, u32>& made, u32 step) const;
@@ -62,9 +68,11 @@ class ComputeEmitter {
   const Plan& plan_;
   const ComputeKernel& kernel_;
   const Padding padding_;
-  u32 next_row_ = 0;
-  bool several_products_ = false;  // recorded in turn, each before it runs
-  std::map<u32, Place> place_of_;  // slots of reductions, and of the current stage's loads and contractions, by step
+  const bool ahead_;
+  u32 next_row_ = 0, kept_rows_ = 0;  // kept: of what outlives a stage
+  bool several_products_ = false;     // recorded in turn, each before it runs
+  // By step: slots of reductions and what is made of them ahead, and of the current stage's loads and contractions.
+  std::map<u32, Place> place_of_;
   std::map<const Stage*, std::map<u32, Place>> load_place_;
   std::map<u32, std::vector<Place>> output_place_;  // by output: a slot, or those of a split page's high and low parts
 };

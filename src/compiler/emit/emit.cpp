@@ -12,20 +12,22 @@
 namespace baretile::compiler {
 namespace {
 
-// The best block that Dst and L1 hold.
+// The best block that Dst and L1 hold, with what is made ahead where Dst has room for it.
 std::pair<std::string, Launch> emit_compute(const KernelSpec& spec, u64 l1_bytes) {
   const std::vector<Block> candidates = blocks(spec);
   for (const Block& block : candidates) {
-    try {
-      const Plan plan = make_plan(spec, block, l1_bytes);
-      Launch work{.max_workers = plan.items, .args = {}, .label = {}};
-      if (block.team) {
-        work.block_rows = plan.grid.rows, work.block_columns = plan.grid.columns;
-        work.max_workers = work.block_rows * work.block_columns;
+    for (const bool ahead : {true, false}) {
+      try {
+        const Plan plan = make_plan(spec, block, l1_bytes);
+        Launch work{.max_workers = plan.items, .args = {}, .label = {}};
+        if (block.team) {
+          work.block_rows = plan.grid.rows, work.block_columns = plan.grid.columns;
+          work.max_workers = work.block_rows * work.block_columns;
+        }
+        return {ComputeEmitter(plan, ahead).text(), std::move(work)};
+      } catch (const Unsupported&) {
+        if (&block == &candidates.back() && !ahead) throw;
       }
-      return {ComputeEmitter(plan).text(), std::move(work)};
-    } catch (const Unsupported&) {
-      if (&block == &candidates.back()) throw;
     }
   }
   throw InternalError("blocks() gave none");

@@ -37,7 +37,7 @@ void ComputeEmitter::math(Code& code) {
   for (u32 n = 0; n < kernel_.steps.size(); ++n) {
     if (kernel_.steps[n].kind == StepKind::reduce) place_of_[n] = new_slot();
   }
-  const u32 kept = next_row_;
+  kept_rows_ = next_row_;
   std::set<std::string> records;
   for (const Stage& stage : plan_.stages) {
     for (const Product& p : stage.products) records.insert(record_line(plan_, p));
@@ -47,7 +47,7 @@ void ComputeEmitter::math(Code& code) {
   if (records.size() == 1) code.line("{}", *records.begin());
   several_products_ = records.size() > 1;
   const auto before = [&](Code& body, const Stage& stage) {
-    next_row_ = kept;
+    next_row_ = kept_rows_;
     if (!stage.reduces.empty()) body.line("acquire_dst();");  // T2 may still pack the last item's result from that slot
     for (const u32 r : stage.reduces) {
       body.line("{}fill<{}, {}, {}>();", load_identity(kernel_.steps[r]), identity_register(kernel_.steps[r]),
@@ -59,6 +59,7 @@ void ComputeEmitter::math(Code& code) {
       body.line("finish_{}<{}, {}>([] {{ {} }});", kernel_.reduce == ReduceAxis::cols ? "columns" : "rows",
                 place_of_[r].text(), plan_.slot_rows, fold_text(kernel_.steps[r].op));
     }
+    if (ahead_ && !stage.reduces.empty()) make_ahead(body, stage.reduces);
   };
   for_items(code, {[&](Code& body, const Stage& stage) { math_tile(body, stage); }, before, after});
   code.line("drain();");
@@ -165,20 +166,17 @@ u32 ComputeEmitter::add_value(ChunkProgram& program, std::map<u32, u32>& made, u
   if (const auto found = made.find(step); found != made.end()) return found->second;
   const Step& s = kernel_.steps[step];
   ChunkValue value;
-  switch (s.kind) {
-    case StepKind::constant:
-      value.kind = ChunkValue::Kind::constant;
-      value.constant = s.value;
-      value.integer = s.integer;
-      break;
-    case StepKind::op:
-      value.kind = ChunkValue::Kind::op;
-      value.op = s.op;
-      for (const u32 input : s.inputs) value.inputs.push_back(add_value(program, made, input));
-      break;
-    default:
-      value.place = place_of_.at(step);
-      value.reusable = s.kind != StepKind::reduce;
+  if (s.kind == StepKind::constant) {
+    value.kind = ChunkValue::Kind::constant;
+    value.constant = s.value;
+    value.integer = s.integer;
+  } else if (s.kind == StepKind::op && !place_of_.contains(step)) {
+    value.kind = ChunkValue::Kind::op;
+    value.op = s.op;
+    for (const u32 input : s.inputs) value.inputs.push_back(add_value(program, made, input));
+  } else {
+    value.place = place_of_.at(step);
+    value.reusable = s.kind == StepKind::load || s.kind == StepKind::contraction;
   }
   program.values.push_back(std::move(value));
   return made[step] = u32(program.values.size()) - 1;
@@ -231,6 +229,38 @@ void ComputeEmitter::fold(Code& code, const Stage& stage) {
     second.targets.push_back({u32(second.values.size()) - 1, place_of_.at(r)});
   }
   print_chunks(code, second, plan_.slot_rows, new_place);
+}
+
+// What steps that differ from tile to tile take of values that do not. A reduction's slot is free for it where nothing
+// later needs the reduction itself.
+void ComputeEmitter::make_ahead(Code& code, const std::vector<u32>& reduces) {
+  const std::vector<Step>& steps = kernel_.steps;
+  const u32 depth = plan_.shape.depth[reduces[0]];
+  std::set<u32> wanted;
+  for (u32 n = 0; n < steps.size(); ++n) {
+    for (const u32 input : steps[n].inputs) {
+      if (plan_.shape.varies[n] && !plan_.shape.varies[input] && steps[input].kind == StepKind::op &&
+          plan_.shape.depth[input] == depth)
+        wanted.insert(input);
+    }
+  }
+  std::vector<bool> later(steps.size(), false);
+  for (const Output& output : kernel_.outputs) later[output.step] = true;
+  for (u32 n = u32(steps.size()); n-- > 0;) {
+    const bool done = wanted.contains(n) || plan_.shape.depth[n] < depth ||
+                      (steps[n].kind == StepKind::reduce && plan_.shape.depth[n] == depth);
+    for (const u32 input : steps[n].inputs) later[input] = later[input] || (later[n] && !done);
+  }
+  ChunkProgram program;
+  std::map<u32, u32> made;
+  for (const u32 step : wanted) program.targets.push_back({add_value(program, made, step), {}});
+  for (const u32 r : reduces) {
+    if (made.contains(r)) program.values[made[r]].reusable = !later[r];
+  }
+  next_row_ = kept_rows_;
+  if (!wanted.empty()) print_chunks(code, program, plan_.slot_rows, [&] { return new_slot(); });
+  kept_rows_ = next_row_;
+  for (size_t n = 0; const u32 step : wanted) place_of_[step] = *program.targets[n++].place;
 }
 
 void ComputeEmitter::make_outputs(Code& code, const Stage& stage) {

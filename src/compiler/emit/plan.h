@@ -66,10 +66,12 @@ struct Plan {
     const size_t from_last = kernel().reduce == ReduceAxis::cols ? 1 : 2;
     return reduced(output.step) && (stored.size() < from_last || stored[stored.size() - from_last] == 1);
   }
+  u32 axis_tiles() const { return kernel().reduce == ReduceAxis::cols ? kernel().col_tiles : kernel().row_tiles; }
   u32 left_groups() const;  // row groups of a split matrix in a tile, at most
 };
 
-// `block`: to try. Throws KernelTooLarge when it does not fit in `l1_bytes`, Unsupported for operands that no unit takes.
+// `block`: to try. Throws KernelTooLarge when it does not fit in `l1_bytes`, Unsupported for operands that no unit
+// takes.
 Plan make_plan(const KernelSpec& spec, const Block& block, u64 l1_bytes);
 
 // What make_plan ends with: the size of input slots, with a shorter run where what the kernel keeps in L1 is too much.
