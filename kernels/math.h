@@ -7,11 +7,11 @@ namespace baretile::kernel {
 // Address modes: 0-4 of the products, 5 of 16-bit loads, 6 and 7 of the vector unit.
 inline constexpr u32 kModeLoad = 5, kModeNext = 6, kModeStay = 7;
 
-// Rows to step; at the end of a phase A and B go back to 0 and fidelity goes on by `next`: 1, or 2 where SrcA's values
-// have no more than the five bits that even phases take.
-template <u32 mode, u32 a, u32 b, u32 d, u32 next>
+// Rows to step; at the end of a phase A and B go back to 0, or as they say, and fidelity goes on by `next`: 1, or 2
+// where SrcA's values have no more than the five bits that even phases take.
+template <u32 mode, u32 a, u32 b, u32 d, u32 next, bool home = next != 0>
 inline void set_address_mode() {
-  set_thread_config<thd::ADDR_MOD_AB_SEC0_SrcAIncr.word + mode, a | (next != 0) << 7 | b << 8 | (next != 0) << 15>();
+  set_thread_config<thd::ADDR_MOD_AB_SEC0_SrcAIncr.word + mode, a | home << 7 | b << 8 | home << 15>();
   set_thread_config<thd::ADDR_MOD_DST_SEC0_DestIncr.word + mode, d | next << 13>();
   set_thread_config<thd::ADDR_MOD_BIAS_SEC0_BiasIncr.word + mode, 0>();
 }

@@ -69,6 +69,16 @@ class Unpacker {
     base<1>(page);
     unpack<1, true>();
   }
+  // A stored page of a transposed operand, face by face, from SrcB row kTileHalf on; see whole/turned.h.
+  void left_faces(u32 page) {
+    base<1>(page);
+    place<1, 1>();
+    unrolled<4>([]<u32 face>() {
+      issue<encode(SETADC{.Value = 16 * face, .DimensionIndex = 2, .ChannelIndex = 0, .Units = 2})>();
+      unpack<1, true>();
+    });
+    rewind<1>();
+  }
   [[gnu::always_inline]] void left_row(u32 page) {  // the other rows become zero
     issue<encode(UNPACR_NOP{.UnpackPop = 1, .Unpacker = 1})>();
     base<1>(page);

@@ -37,7 +37,8 @@ struct Access {
 struct Contraction {
   Access left;                   // map.row by i, map.col by k; tiling tile, row or split (then map.row by group of 4 rows, 8 i + g)
   Access right;                  // map.row by k, map.col by j
-  bool right_transposed = false;  // stored [N, K]: pages are found through the map, values are transposed inside the page while unpacking
+  bool left_transposed = false;   // stored [K, M]: pages are found through the map, values are transposed inside the page on the way
+  bool right_transposed = false;  // stored [N, K], likewise
   u32 k_tiles = 1;
   u32 phases = 4;                // fidelity phases; of bfp4 on the right only the even ones
   bool operator==(const Contraction&) const = default;

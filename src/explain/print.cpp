@@ -43,8 +43,9 @@ std::string text_of(const Step& step) {
       return fmt::format("reduce {} %{}", step.op, fmt::join(step.inputs, " %"));
     case StepKind::contraction: {
       const Contraction& c = step.contraction;
-      return fmt::format("contract {} tiles, {} phases: [{}] x [{}]{}", c.k_tiles, c.phases, text_of(c.left),
-                         text_of(c.right), c.right_transposed ? " transposed" : "");
+      return fmt::format("contract {} tiles, {} phases: [{}]{} x [{}]{}", c.k_tiles, c.phases, text_of(c.left),
+                         c.left_transposed ? " transposed" : "", text_of(c.right),
+                         c.right_transposed ? " transposed" : "");
     }
   }
   return "?";

@@ -312,7 +312,8 @@ class Evaluator {
       for (i64 r = 0; r < rows_; ++r)
         for (i64 n = 0; n < 32; ++n)
           for (i64 m = 0; m < 32; ++m) {
-            out[size_t(r * 32 + n)] += x[size_t(r * 32 + m)] * y[size_t(c.right_transposed ? n * 32 + m : m * 32 + n)];
+            out[size_t(r * 32 + n)] += x[size_t(c.left_transposed ? m * 32 + r : r * 32 + m)] *
+                                       y[size_t(c.right_transposed ? n * 32 + m : m * 32 + n)];
           }
     }
     return out;
@@ -348,7 +349,8 @@ class Evaluator {
   void move(const MoveKernel& m) {
     u32 src = global(m.src), dst = global(m.dst);
     Extents e = extents(s_.buffers[dst].shape);
-    Values from = m.kind == MoveKernel::Kind::iota ? Values() : read_all(src), to(size_t(element_count(s_.buffers[dst].shape)));
+    Values from = m.kind == MoveKernel::Kind::iota ? Values() : read_all(src),
+           to(size_t(element_count(s_.buffers[dst].shape)));
     if (m.kind == MoveKernel::Kind::gather_rows) {
       Values index = read_all(global(m.index));
       for (size_t i = 0; i < to.size(); ++i)

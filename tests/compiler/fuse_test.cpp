@@ -136,6 +136,19 @@ TEST(Fuse, MatmulsOfAllKinds) {
   checked({matmul(input({5, 33}, DType::bf16), input({33, 7}))});
 }
 
+TEST(Fuse, TransposedOperandsAreTurnedOnTheWayUnlessTheyLieInOneRowOrInBlocksOrAreSplit) {
+  const auto copies = [](const Tensor& x, const Tensor& y) { return checked({matmul(x, y)}, 1e-2).copies(); };
+  const Tensor y = input({40, 33});
+  EXPECT_EQ(copies(input({40, 70}).transpose(), y), 0u);
+  EXPECT_EQ(copies(input({40, 70}).transpose(), input({50, 40}).transpose()), 0u);
+  EXPECT_EQ(copies(input({3, 40, 70}).transpose(), input({3, 40, 33})), 0u);
+  EXPECT_EQ(copies(input({64, 70}).slice(0, 32, 64).transpose(), input({32, 33})), 0u);
+  EXPECT_EQ(copies(input({64, 70}).slice(0, 0, 40).transpose(), y), 1u) << "rows that are not zero follow";
+  EXPECT_EQ(copies(input({40, 70}).slice(1, 0, 40).transpose(), y), 1u) << "columns that are not zero follow";
+  EXPECT_EQ(copies(input({40, 1}).transpose(), y), 1u);
+  EXPECT_EQ(copies(input({40, 70}).transpose(), input({40, 33}, DType::bf16)), 2u) << "one to split it";
+}
+
 TEST(Fuse, RowsAreGatheredAndAssignedInPlace) {
   Tensor table = input({32, 40}, DType::bf16), index = input({5}, DType::int32);
   checked({gather_rows(table, index).cast(DType::fp32) * 2});
@@ -161,8 +174,7 @@ TEST(Fuse, AnOldVersionThatIsNeededLaterIsCopied) {
 
 TEST(Fuse, ConstantsViewsAndInputsCanBeOutputs) {
   Tensor x = input({37, 40});
-  checked(
-      {Tensor(3).expand({5, 6}), x.transpose(), x.reshape({40, 37}), x, x + 0, (x + 0).reshape({2, 20, 37})});
+  checked({Tensor(3).expand({5, 6}), x.transpose(), x.reshape({40, 37}), x, x + 0, (x + 0).reshape({2, 20, 37})});
 }
 
 }  // namespace

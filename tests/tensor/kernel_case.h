@@ -183,11 +183,13 @@ struct Case {
     s.inputs = {input};
     return add(s);
   }
-  u32 contraction(u32 left, u32 right, u32 phases, bool transposed = false) {
+  u32 contraction(u32 left, u32 right, u32 phases, bool transposed = false, bool left_transposed = false) {
     Step s;
     s.kind = StepKind::contraction;
-    const u32 k_tiles = u32(ceil_div(buffers[left].cols, 32));
-    s.contraction.left = access(left, k_tiles);
+    const u32 k_tiles = u32(ceil_div(left_transposed ? buffers[left].rows : buffers[left].cols, 32));
+    s.contraction.left = access(left, left_transposed ? spec.compute.row_tiles : k_tiles);
+    if (left_transposed) std::swap(s.contraction.left.map.row, s.contraction.left.map.col);
+    s.contraction.left_transposed = left_transposed;
     s.contraction.right = access(right, transposed ? k_tiles : spec.compute.col_tiles);
     if (transposed) std::swap(s.contraction.right.map.row, s.contraction.right.map.col);
     s.contraction.k_tiles = k_tiles;
@@ -229,8 +231,9 @@ struct Case {
         const Matrix &l = buffers[s.contraction.left.buffer], &r = buffers[s.contraction.right.buffer];
         each([&](u32 b, u32 i, u32 j) {
           double sum = 0;
-          for (u32 k = 0; k < l.cols; ++k)
-            sum += l.at(clip(b, l.batch), i, k) *
+          const bool turned = s.contraction.left_transposed;
+          for (u32 k = 0; k < (turned ? l.rows : l.cols); ++k)
+            sum += l.at(clip(b, l.batch), turned ? k : i, turned ? i : k) *
                    (s.contraction.right_transposed ? r.at(clip(b, r.batch), j, k) : r.at(clip(b, r.batch), k, j));
           return sum;
         });

@@ -9,7 +9,7 @@ constexpr double kFourPhases = 3e-4, kTwoPhases = 8e-3, kTf32 = 2e-3, kSplit = 6
 
 class MatmulKernel : public KernelTest {
  protected:
-  // x [rows, k] times w [k, cols], or w [cols, k] transposed.
+  // x [rows, k], or x [k, rows] transposed, times w [k, cols], or w [cols, k] transposed.
   struct Product {
     u32 rows, k, cols;
     DType x_type = bf16;
@@ -17,12 +17,14 @@ class MatmulKernel : public KernelTest {
     DType w_type = bf16;
     bool transposed = false;
     u32 phases = 4;
+    bool x_transposed = false;
   };
   static u32 add_product(Case& c, const Product& p) {
-    const u32 x = c.add_buffer(random_matrix(1, p.rows, p.k, p.x_type, p.x_tiling, 1));
+    const u32 x = c.add_buffer(p.x_transposed ? random_matrix(1, p.k, p.rows, p.x_type, p.x_tiling, 1)
+                                              : random_matrix(1, p.rows, p.k, p.x_type, p.x_tiling, 1));
     const u32 w = c.add_buffer(p.transposed ? random_matrix(1, p.cols, p.k, p.w_type, tile, 2)
                                             : random_matrix(1, p.k, p.cols, p.w_type, tile, 2));
-    return c.contraction(x, w, p.phases, p.transposed);
+    return c.contraction(x, w, p.phases, p.transposed, p.x_transposed);
   }
   void expect_product(const std::string& name, const Product& p, double relative) {
     Case c(name, 1, p.rows, p.cols);
@@ -43,6 +45,29 @@ TEST_P(MatmulKernel, TakesOtherFormatsAndTransposedRightOperands) {
   expect_product("bf16_times_fp32", {32, 64, 64, bf16, tile, fp32}, kTf32);
   expect_product("transposed", {64, 96, 70, bf16, tile, bf16, true}, kFourPhases);
   expect_product("transposed_tf32", {32, 64, 64, fp32, tile, fp32, true}, kTf32);
+}
+
+TEST_P(MatmulKernel, TakesLeftOperandsThatAreStoredTransposed) {
+  for (const bool both : {false, true}) {
+    Product p{.rows = 64, .k = 96, .cols = 70, .transposed = both, .x_transposed = true};
+    expect_product("turned", p, kFourPhases);
+    p = {.rows = 45, .k = 70, .cols = 50, .transposed = both, .phases = 2, .x_transposed = true};
+    expect_product("turned_edges", p, kTwoPhases);
+    p = {.rows = 33, .k = 40, .cols = 64, .x_type = fp32, .w_type = fp32, .transposed = both, .x_transposed = true};
+    expect_product("turned_tf32", p, kTf32);
+  }
+  expect_product("turned_fp32_times_bf16", {.rows = 64, .k = 64, .cols = 64, .x_type = fp32, .x_transposed = true},
+                 kTf32);
+}
+
+TEST_P(MatmulKernel, TakesOneOperandBothAsItLiesAndTransposed) {
+  Case c("as_it_lies_and_turned", 1, 64, 64);
+  const u32 x = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 1)),
+            w = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 2)),
+            v = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 3));
+  const u32 turned = c.op("mul", {c.contraction(x, w, 4, false, true), c.contraction(x, v, 4, false, true)});
+  c.output(c.op("add", {c.contraction(x, w, 4), turned}), fp32, tile);
+  expect_outputs(c, {.relative = 3 * kFourPhases});
 }
 
 TEST_P(MatmulKernel, GoesOnWithReluBiasAndResidual) {

@@ -69,6 +69,16 @@ TEST_P(TeamKernel, MultipliesMatricesOfManyShapes) {
   expect_product("team_tf32_transposed", 128, 288, 256, fp32, true, kTf32);
 }
 
+TEST_P(TeamKernel, TurnsALeftOperandThatIsStoredTransposed) {
+  Case c("team_turned", 1, 150, 256);
+  const u32 x = c.add_buffer(random_matrix(1, 288, 150, bf16, tile, 1)),
+            w = c.add_buffer(random_matrix(1, 288, 256, bf16, tile, 2));
+  c.output(c.contraction(x, w, 4, false, true), fp32, tile);
+  expect_team(c);
+  expect_outputs(c, {.relative = kFourPhases});
+  EXPECT_EQ(bytes_on(c, 3), bytes_on(c, UINT32_MAX));
+}
+
 TEST_P(TeamKernel, GoesOnWithOtherOperandsOfTheBlock) {
   Case c("team_bias_residual", 1, 140, 256);
   const u32 product = add_product(c, 256);

@@ -101,6 +101,7 @@ std::string operation_headers(const std::string& text) {
       headers.insert(op);
   }
   std::string head = "#include \"compute.h\"\n";
+  if (mentions(text, "turned_products")) head += "#include \"whole/turned.h\"\n";
   for (const std::string& header : headers) head += fmt::format("#include \"sfpu/{}.h\"\n", header);
   for (const std::string& own : customs) head += own;
   return head;

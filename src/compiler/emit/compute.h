@@ -11,10 +11,7 @@ class ComputeEmitter {
  public:
   // `ahead`: what is made of reductions alone is made once, before the tiles that need it, and takes slots of its own.
   ComputeEmitter(const Plan& plan, bool ahead)
-      : plan_(plan),
-        kernel_(plan.kernel()),
-        padding_(zero_padding(plan.spec)),
-        ahead_(ahead && plan.axis_tiles() > 1) {}
+      : plan_(plan), kernel_(plan.kernel()), padding_(zero_padding(plan.spec)), ahead_(ahead) {}
 
   std::string text();  // throws Unsupported when Dst does not suffice
   // What becomes of tile i, j in Dst rows 0 to 63, which is the only load, there. Throws KernelTooLarge if that takes

@@ -13,9 +13,10 @@ std::string mode_a(const Plan& plan, const Product& p) {
 }
 std::string mode_b(const Plan& plan, const Product& p) {
   return fmt::format("in.to_src_b<{}, {}>();", format_name(plan.buffer(p.form->left)),
-                     p.left == LeftKind::tile  ? 1024
-                     : p.left == LeftKind::row ? 32
-                                               : 256);
+                     p.left == LeftKind::tile     ? "1024"
+                     : p.left == LeftKind::turned ? "256, kTileHalf"
+                     : p.left == LeftKind::row    ? "32"
+                                                  : "256");
 }
 
 // Statements that are the same wherever they are needed stand once at the top of a function; others where they are
@@ -139,8 +140,10 @@ void ComputeEmitter::unpack_product(Code& code, const Product& p) const {
               plan_.bytes(kernel_.steps[p.steps[c]].contraction.right));
     code.open("walk<{}>({}, [&](u32 r, bool held)", rows,
               p.steps.size() == 1 ? "c" : fmt::format("c * {} + {}", p.steps.size(), c));
-    code.line("if (!held) in.{}(left + (r * {} + n) * {});", p.left == LeftKind::row ? "left_row" : "left", run,
-              plan_.bytes(p.form->left));
+    const char* take = p.left == LeftKind::turned ? "in.left_faces"
+                       : p.left == LeftKind::row  ? "if (!held) in.left_row"
+                                                  : "if (!held) in.left";
+    code.line("{}(left + (r * {} + n) * {});", take, run, plan_.bytes(p.form->left));
     code.line("in.wait();");
     code.close("});");
   }

@@ -11,6 +11,7 @@ std::string record_line(const Plan& plan, const Product& p) {
   const std::string form = fmt::format("{}{}>();", p.form->right_transposed ? "true" : "false",
                                        plan.buffer(p.form->right).dtype == DType::bfp4 ? ", 2" : "");
   if (p.left == LeftKind::tile) return "record_tile_product<" + form;
+  if (p.left == LeftKind::turned) return "record_turned_product<" + form;
   return (by_groups(plan.kernel(), p.left) ? "record_group_products<" : "record_group_product<1, ") + form;
 }
 
@@ -59,7 +60,7 @@ void ComputeEmitter::math(Code& code) {
       body.line("finish_{}<{}, {}>([] {{ {} }});", kernel_.reduce == ReduceAxis::cols ? "columns" : "rows",
                 place_of_[r].text(), plan_.slot_rows, fold_text(kernel_.steps[r].op));
     }
-    if (ahead_ && !stage.reduces.empty()) make_ahead(body, stage.reduces);
+    if (ahead_ && plan_.axis_tiles() > 1 && !stage.reduces.empty()) make_ahead(body, stage.reduces);
   };
   for_items(code, {[&](Code& body, const Stage& stage) { math_tile(body, stage); }, before, after});
   code.line("drain();");
@@ -108,6 +109,7 @@ void ComputeEmitter::run_groups(Code& code, const Product& p, u32 base) const {
 void ComputeEmitter::run_product(Code& code, const Product& p) {
   const u32 steps = u32(p.steps.size()), length = p.left == LeftKind::tile ? 16 : 4, tiles = plan_.block.tiles();
   const u32 base = new_rows(p.rows * steps * tiles).row;
+  const bool turned = p.left == LeftKind::turned;
   const auto accumulator = [&](u32 c) { return Place{base + p.rows * c, tiles > 1 ? p.rows * steps : 0}; };
   if (grouped(p)) code.line("fill<kZero, {}, {}>();", base, p.rows * steps);
   code.line("begin_products();");
@@ -117,13 +119,13 @@ void ComputeEmitter::run_product(Code& code, const Product& p) {
   } else {
     code.line("zero_rows<{}, {}>();", base, p.rows * steps * tiles);
     code.open("for (u32 k = 0; k < {}; ++k)", p.form->k_tiles);
-    code.line("block_product<{}, {}, {}, {}, {}, {}, {}>();", plan_.block.rows, plan_.block.columns, steps, length,
-              p.form->phases, base, p.rows);
+    code.line("{}<{}, {}, {}, {}, {}, {}, {}>();", turned ? "turned_products" : "block_product", plan_.block.rows,
+              plan_.block.columns, steps, turned ? p.form->right_transposed : length, p.form->phases, base, p.rows);
     code.close();
   }
   code.line("end_products();");
   for (u32 c = 0; c < steps; ++c) place_of_[p.steps[c]] = accumulator(c);
-  if (p.left == LeftKind::tile) return;
+  if (p.left <= LeftKind::turned) return;
   for_block(code, true, [&](Code& inner) {
     for (const u32 step : p.steps)
       inner.line("settle<{}, {}, {}>();", place_of_[step].text(), p.rows / 8,

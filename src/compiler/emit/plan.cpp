@@ -41,7 +41,7 @@ void collect(const ComputeKernel& kernel, u32 step, std::vector<bool>& seen) {
 LeftKind left_kind(const KernelSpec& spec, const Contraction& c) {
   switch (spec.buffers[c.left.buffer].tiling) {
     case Tiling::tile:
-      return LeftKind::tile;
+      return c.left_transposed ? LeftKind::turned : LeftKind::tile;
     case Tiling::row:
       return LeftKind::row;
     default:
@@ -50,8 +50,9 @@ LeftKind left_kind(const KernelSpec& spec, const Contraction& c) {
 }
 
 bool share_left(const KernelSpec& spec, const Contraction& a, const Contraction& b) {
-  return same(a.left, b.left) && a.right_transposed == b.right_transposed && a.k_tiles == b.k_tiles &&
-         a.phases == b.phases && spec.buffers[a.right.buffer].dtype == spec.buffers[b.right.buffer].dtype;
+  return same(a.left, b.left) && a.left_transposed == b.left_transposed && a.right_transposed == b.right_transposed &&
+         a.k_tiles == b.k_tiles && a.phases == b.phases &&
+         spec.buffers[a.right.buffer].dtype == spec.buffers[b.right.buffer].dtype;
 }
 
 void add_contraction(const Plan& plan, Stage& stage, u32 n) {
@@ -64,7 +65,7 @@ void add_contraction(const Plan& plan, Stage& stage, u32 n) {
     }
   }
   Product p{{n}, &c, left_kind(plan.spec, c)};
-  if (kernel.one_row != (p.left != LeftKind::tile) && p.left != LeftKind::split)
+  if (kernel.one_row != (p.left == LeftKind::row) && p.left != LeftKind::split)
     throw Unsupported(fmt::format("kernel {}: a left operand in {} pages does not suit a kernel of {}", plan.spec.name,
                                   p.left == LeftKind::row ? "row" : "tile", kernel.one_row ? "one row" : "full tiles"));
   p.fills = by_groups(kernel, p.left) && plan.left_groups() > 4 ? 2 : 1;

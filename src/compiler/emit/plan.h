@@ -9,7 +9,7 @@ namespace baretile::compiler {
 
 inline constexpr u32 kDstRows = 512;
 
-enum class LeftKind { tile, row, split };
+enum class LeftKind { tile, turned, row, split };  // turned: in tiles, stored transposed
 
 // Whether a left operand is unpacked in row groups.
 inline bool by_groups(const ComputeKernel& kernel, LeftKind left) { return left == LeftKind::split && !kernel.one_row; }

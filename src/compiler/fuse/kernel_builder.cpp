@@ -155,6 +155,7 @@ u32 KernelBuilder::contraction(u32 node) {
   Contraction c;
   c.left = access(lowering_.value(left.node, left.tiling), left.access);
   c.right = access(lowering_.value(right.node, right.tiling), right.access);
+  c.left_transposed = left.transposed;
   c.right_transposed = right.transposed;
   c.k_tiles = u32(ceil_div(u64(a_.graph.nodes[n.inputs[0]].shape.back()), 32));
   // A phase takes five bits of a right value and seven of a left one; what has no more needs no more phases.

@@ -49,7 +49,7 @@ Operand Placement::operand(u32 contraction, u32 side) const {
       std::swap(view.axes[1], view.axes[2]);
       std::swap(seen.rows, seen.cols);
     }
-    Needs needs{.zero_cols = side == 0 || transposed, .zero_rows = side == 1 && !transposed, .broadcast = false};
+    Needs needs{.zero_cols = side == 0 || transposed, .zero_rows = (side == 1) != transposed, .broadcast = false};
     auto access = page_access(view, seen, {extents(a_.graph.nodes[node].shape), tiling_of(node)}, needs);
     if (!access) return std::nullopt;
     if (transposed) std::swap(access->map.row, access->map.col);
@@ -57,7 +57,8 @@ Operand Placement::operand(u32 contraction, u32 side) const {
   };
   if (a_.family(source.base) != Family::constant) {
     if (auto found = pages(source.base, source.view, source.seen, false)) return *found;
-    if (side == 1) {
+    const bool faces = tiling_of(source.base) == Tiling::tile && !a_.in_blocks(source.base);  // see whole/turned.h
+    if (side == 1 || (faces && source.seen.rows > 1)) {
       if (auto found = pages(source.base, source.view, source.seen, true)) return *found;
     }
   }
