@@ -177,6 +177,18 @@ TEST_P(Matmul, GoesOnWithWhatFollowsIt) {
   expect("residual", residual, generate({33, 40}, [&](const Shape& i) { return r.at(i) - plain.at(i); }));
 }
 
+TEST_P(Matmul, ATransposedLeftOperandIsNotCopiedWhateverIsOnTheRight) {
+  const Array x = eighths({70, 40}, 1);
+  const Array turned = generate({40, 70}, [&](const Shape& i) { return x.at({i[1], i[0]}); });
+  for (const auto& [left, right] :
+       std::vector<std::pair<DType, DType>>{{fp32, fp32}, {bf16, bf16}, {bf16, DType::bfp8}, {bf16, DType::bfp4}}) {
+    const Array y = stored(eighths({70, 33}, 2), right);
+    const Tensor a = upload(x, left).transpose(), b = upload(y, right);
+    EXPECT_EQ(launches([&] { matmul(a, b).realize(); }), 1u);
+    expect(compiler::to_string(right), matmul(a, b), product(turned, y, {40, 33}), {0, 0.25});
+  }
+}
+
 TEST_P(Matmul, OfAProductOfASliceAndOfItself) {
   const Array x = eighths({40, 40}, 1), y = eighths({70, 96}, 2);
   Tensor a = upload(x), part = upload(y);
