@@ -60,6 +60,18 @@ TEST_P(MatmulKernel, TakesLeftOperandsThatAreStoredTransposed) {
                  kTf32);
 }
 
+// Which go on where the product ends; its own pages must not.
+TEST_P(MatmulKernel, MultipliesPartsOfLargerMatrices) {
+  for (const bool right : {false, true})
+    for (const bool left : {false, true}) {
+      Case c(fmt::format("parts_{}_{}", left, right), 1, 40, 50);
+      const u32 x = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 1)),
+                w = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 2));
+      c.output(c.contraction(x, w, 4, right, left), fp32, tile);
+      expect_outputs(c, {.relative = kFourPhases});
+    }
+}
+
 TEST_P(MatmulKernel, TakesOneOperandBothAsItLiesAndTransposed) {
   Case c("as_it_lies_and_turned", 1, 64, 64);
   const u32 x = c.add_buffer(random_matrix(1, 64, 64, bf16, tile, 1)),

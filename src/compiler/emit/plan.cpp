@@ -163,24 +163,30 @@ Plan make_plan(const KernelSpec& spec, const Block& block, u64 l1_bytes) {
 Padding zero_padding(const KernelSpec& spec) {
   const ComputeKernel& kernel = spec.compute;
   Padding p{std::vector<bool>(kernel.steps.size(), false), std::vector<bool>(kernel.steps.size(), false)};
+  // A part of a larger matrix may go on where ours ends.
+  const auto ends = [&](const Access& access, size_t axis_from_last, u32 size) {
+    const std::vector<i64>& shape = spec.buffers[access.buffer].shape;
+    return shape.size() >= axis_from_last && shape[shape.size() - axis_from_last] == size;
+  };
   for (u32 n = 0; n < kernel.steps.size(); ++n) {
     const Step& step = kernel.steps[n];
     switch (step.kind) {
-      case StepKind::load: {  // a part of a larger matrix may go on where ours ends
-        const std::vector<i64>& shape = spec.buffers[step.access.buffer].shape;
+      case StepKind::load: {
         const Broadcast b = step.access.broadcast;
-        p.rows[n] =
-            (b == Broadcast::none || b == Broadcast::col) && shape.size() > 1 && shape[shape.size() - 2] == kernel.rows;
-        p.cols[n] = (b == Broadcast::none || b == Broadcast::row) && !shape.empty() && shape.back() == kernel.cols;
+        p.rows[n] = (b == Broadcast::none || b == Broadcast::col) && ends(step.access, 2, kernel.rows);
+        p.cols[n] = (b == Broadcast::none || b == Broadcast::row) && ends(step.access, 1, kernel.cols);
         break;
       }
       case StepKind::constant:
         p.rows[n] = p.cols[n] = word_of(step.value, step.integer) == 0;  // -0 is something
         break;
-      case StepKind::contraction:
-        p.rows[n] = left_kind(spec, step.contraction) != LeftKind::split;  // these leave old rows beyond the matrix
-        p.cols[n] = true;
+      case StepKind::contraction: {
+        const Contraction& c = step.contraction;
+        p.rows[n] = left_kind(spec, c) != LeftKind::split &&  // these leave old rows beyond the matrix
+                    ends(c.left, c.left_transposed ? 1 : 2, kernel.rows);
+        p.cols[n] = ends(c.right, c.right_transposed ? 2 : 1, kernel.cols);
         break;
+      }
       case StepKind::op: {
         const auto all = [&](const std::vector<bool>& zero) {
           return keeps_zero(step.op) &&

@@ -49,7 +49,7 @@ Operand Placement::operand(u32 contraction, u32 side) const {
       std::swap(view.axes[1], view.axes[2]);
       std::swap(seen.rows, seen.cols);
     }
-    Needs needs{.zero_cols = side == 0 || transposed, .zero_rows = (side == 1) != transposed, .broadcast = false};
+    Needs needs{.zero_cols = (side == 0) != transposed, .zero_rows = (side == 1) != transposed, .broadcast = false};
     auto access = page_access(view, seen, {extents(a_.graph.nodes[node].shape), tiling_of(node)}, needs);
     if (!access) return std::nullopt;
     if (transposed) std::swap(access->map.row, access->map.col);
