@@ -237,20 +237,17 @@ void ComputeEmitter::fold(Code& code, const Stage& stage) {
 // later needs the reduction itself.
 void ComputeEmitter::make_ahead(Code& code, const std::vector<u32>& reduces) {
   const std::vector<Step>& steps = kernel_.steps;
-  const u32 depth = plan_.shape.depth[reduces[0]];
+  const Reach& s = plan_.shape;
+  const u32 depth = s.depth[reduces[0]];
   std::set<u32> wanted;
-  for (u32 n = 0; n < steps.size(); ++n) {
-    for (const u32 input : steps[n].inputs) {
-      if (plan_.shape.varies[n] && !plan_.shape.varies[input] && steps[input].kind == StepKind::op &&
-          plan_.shape.depth[input] == depth)
-        wanted.insert(input);
-    }
-  }
+  for (u32 n = 0; n < steps.size(); ++n)
+    for (const u32 in : steps[n].inputs)
+      if (s.varies[n] && !s.varies[in] && s.depth[in] == depth && steps[in].kind == StepKind::op) wanted.insert(in);
   std::vector<bool> later(steps.size(), false);
   for (const Output& output : kernel_.outputs) later[output.step] = true;
   for (u32 n = u32(steps.size()); n-- > 0;) {
-    const bool done = wanted.contains(n) || plan_.shape.depth[n] < depth ||
-                      (steps[n].kind == StepKind::reduce && plan_.shape.depth[n] == depth);
+    const bool done =
+        wanted.contains(n) || s.depth[n] < depth || (s.depth[n] == depth && steps[n].kind == StepKind::reduce);
     for (const u32 input : steps[n].inputs) later[input] = later[input] || (later[n] && !done);
   }
   ChunkProgram program;
@@ -260,7 +257,7 @@ void ComputeEmitter::make_ahead(Code& code, const std::vector<u32>& reduces) {
     if (made.contains(r)) program.values[made[r]].reusable = !later[r];
   }
   next_row_ = kept_rows_;
-  if (!wanted.empty()) print_chunks(code, program, plan_.slot_rows, [&] { return new_slot(); });
+  print_chunks(code, program, plan_.slot_rows, [&] { return new_slot(); });
   kept_rows_ = next_row_;
   for (size_t n = 0; const u32 step : wanted) place_of_[step] = *program.targets[n++].place;
 }
