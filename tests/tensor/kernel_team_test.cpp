@@ -35,7 +35,7 @@ class TeamKernel : public KernelTest {
   // Of all tiles so far, as their NIUs count them on NoC 0.
   u64 read_requests() {
     const compiler::KernelSource source{"read_requests", R"(
-#include "move.h"
+#include "whole/move.h"
 using namespace baretile;
 using namespace baretile::kernel;
 extern "C" void kernel_brisc(const u32* args) {

@@ -10,7 +10,7 @@ std::string operation_headers(const std::string& text);
 class ComputeEmitter {
  public:
   // `ahead`: what is made of reductions alone is made once, before the tiles that need it, and takes slots of its own.
-  ComputeEmitter(const Plan& plan, bool ahead)
+  explicit ComputeEmitter(const Plan& plan, bool ahead = false)
       : plan_(plan), kernel_(plan.kernel()), padding_(zero_padding(plan.spec)), ahead_(ahead) {}
 
   std::string text();  // throws Unsupported when Dst does not suffice
