@@ -146,6 +146,7 @@ TEST(Fuse, TransposedOperandsAreTurnedOnTheWayUnlessTheyLieInOneRowOrInBlocksOrA
   EXPECT_EQ(copies(input({64, 70}).slice(0, 0, 40).transpose(), y), 1u) << "rows that are not zero follow";
   EXPECT_EQ(copies(input({40, 70}).slice(1, 0, 40).transpose(), y), 0u);
   EXPECT_EQ(copies(input({40, 1}).transpose(), y), 1u);
+  EXPECT_EQ(copies(input({40, 70}, DType::bfp8).transpose(), input({40, 33}, DType::bf16)), 2u) << "one to bf16";
   EXPECT_EQ(copies(input({40, 70}).transpose(), input({40, 33}, DType::bf16)), 2u) << "one to split it";
 }
 
