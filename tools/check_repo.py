@@ -113,9 +113,9 @@ def check_includes():
     for path in sorted((ROOT / "include/baretile").glob("*.h")):
         if re.search(r"#\s*include\s+<(fmt|nlohmann)/", path.read_text()):
             error(path, 1, "fmt or json in a public header")
-        declares = path.name not in {"bits.h", "abi.h", "program.h"}  # these are values and inline functions only
-        if declares and re.search(r"^namespace baretile\b", path.read_text(), flags=re.M):
-            error(path, 1, 'write namespace [[gnu::visibility("default")]] baretile, else the shared library does not export what is declared here')
+        declares = path.name not in {"bits.h", "abi.h", "program.h", "baretile.h"}  # these are values and inline functions only, or nothing
+        if declares and not re.search(r"^#pragma GCC visibility push\(default\)\n(.*\n)+#pragma GCC visibility pop$", path.read_text(), flags=re.M):
+            error(path, 1, "#pragma GCC visibility push(default) … pop around the declarations, else the shared library does not export them")
 
 
 def check_sizes(show):

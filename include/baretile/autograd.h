@@ -8,7 +8,8 @@
 
 #include "baretile/tensor.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 // What a change of each of `wrt` means for the loss, in their shapes and dtypes. `seed` is what a change of the loss
 // itself means, in its shape; a loss of one element has 1. Only bf16 and fp32 have gradients, and none passes through
@@ -41,3 +42,4 @@ inline Tensor custom_gradient(const Tensor& value, std::initializer_list<Tensor>
 }
 
 }  // namespace baretile
+#pragma GCC visibility pop

@@ -11,7 +11,8 @@
 
 #include "baretile/device.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 // A tile as the NoC addresses it: translated NoC 0 coordinates, the same numbers on both NoCs.
 struct NocXY {
@@ -108,7 +109,7 @@ class Chip {
 
  private:
   class Windows;
-  class Arc;
+  class [[gnu::visibility("hidden")]] Arc;
   void find_tiles();
   std::unique_ptr<Device> device_;
   std::unique_ptr<Windows> windows_;
@@ -119,3 +120,4 @@ class Chip {
 };
 
 }  // namespace baretile
+#pragma GCC visibility pop

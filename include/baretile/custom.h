@@ -9,7 +9,8 @@
 #pragma once
 #include "baretile/autograd.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 class CustomOp {
  public:
@@ -73,3 +74,4 @@ class CustomKernel {
 };
 
 }  // namespace baretile
+#pragma GCC visibility pop

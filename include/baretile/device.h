@@ -9,7 +9,8 @@
 
 #include "baretile/bits.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 enum class DeviceKind { ttsim, kmd, sysfs, sim };
 
@@ -55,3 +56,4 @@ std::unique_ptr<Device> open_device(const std::string& name = {});
 std::string cache_folder();
 
 }  // namespace baretile
+#pragma GCC visibility pop

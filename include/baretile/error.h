@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -56,3 +57,4 @@ struct InternalError : Error {
 };
 
 }  // namespace baretile
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 
 #include "baretile/tensor.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 // A line a kernel, named by its operations and the extents it runs over, a line a value that it leaves, and a count.
 // Tensors that have a value already take no part. A kernel that turns out to need more of a tile's registers than there
@@ -15,3 +16,4 @@ std::string explain(std::span<const Tensor> tensors);
 inline std::string explain(const Tensor& tensor) { return explain(std::span(&tensor, 1)); }
 
 }  // namespace baretile
+#pragma GCC visibility pop

@@ -7,7 +7,8 @@
 
 #include "baretile/tensor.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 using NamedTensors = std::map<std::string, Tensor>;  // by their names in the file
 
@@ -25,3 +26,4 @@ NamedTensors load_safetensors(Runtime& runtime, const std::string& path);
 void save_safetensors(const std::string& path, const NamedTensors& tensors);
 
 }  // namespace baretile
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 
 #include "baretile/tensor.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 class Jit {
  public:
@@ -29,7 +30,7 @@ class Jit {
   size_t traces() const;  // made so far
 
  private:
-  struct Trace;
+  struct [[gnu::visibility("hidden")]] Trace;
   std::unique_ptr<Trace> trace(const std::vector<Tensor>& given, size_t inputs);
   Function function_;
   std::vector<Tensor*> state_;
@@ -37,3 +38,4 @@ class Jit {
 };
 
 }  // namespace baretile
+#pragma GCC visibility pop

@@ -5,7 +5,8 @@
 
 #include "baretile/program.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 // One translation unit that defines some of extern "C" void kernel_brisc(const u32* args), kernel_ncrisc,
 // kernel_trisc0, kernel_trisc1 and kernel_trisc2. It may include baretile/{bits,abi}.h, baretile/isa/* and kernels/*;
@@ -15,3 +16,4 @@ namespace [[gnu::visibility("default")]] baretile {
 KernelImage compile_kernel(const std::string& name, const std::string& text);
 
 }  // namespace baretile
+#pragma GCC visibility pop

@@ -11,7 +11,8 @@
 #include "baretile/autograd.h"
 #include "baretile/jit.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 namespace nn {
 
 // The handles that hold a model's weights; a step makes them hold the next ones.
@@ -145,3 +146,4 @@ class Trainer {
 
 }  // namespace nn
 }  // namespace baretile
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 #pragma once
 #include "baretile/tensor.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 namespace random {
 
 Tensor key(Runtime& runtime, u64 seed);                       // uint32 [2], as jax.random.PRNGKey(seed)
@@ -23,3 +24,4 @@ Tensor categorical(const Tensor& key, const Tensor& logits);  // int32: an index
 
 }  // namespace random
 }  // namespace baretile
+#pragma GCC visibility pop

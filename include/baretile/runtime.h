@@ -14,7 +14,8 @@
 #include "baretile/error.h"
 #include "baretile/program.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 class Chip;
 class BankAllocator;
@@ -101,9 +102,10 @@ class Runtime {
   const std::shared_ptr<Runtime*>& self() const { return self_; }
 
  private:
-  class Impl;
+  class [[gnu::visibility("hidden")]] Impl;
   std::unique_ptr<Impl> impl_;
   std::shared_ptr<Runtime*> self_;
 };
 
 }  // namespace baretile
+#pragma GCC visibility pop

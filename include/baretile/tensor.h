@@ -11,7 +11,8 @@
 
 #include "baretile/program.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 
 class Runtime;
 struct Expr;
@@ -235,3 +236,4 @@ Tensor rope(const Tensor& x, const Tensor& cos,
             const Tensor& sin);  // x * cos + swap_halves(x) * sin; sin negated in its first half
 
 }  // namespace baretile
+#pragma GCC visibility pop

@@ -9,7 +9,8 @@
 #include "baretile/chip.h"
 #include "baretile/program.h"
 
-namespace [[gnu::visibility("default")]] baretile {
+#pragma GCC visibility push(default)
+namespace baretile {
 namespace compiler {
 struct Graph;
 }
@@ -41,3 +42,4 @@ class Observer {
 Observer* observer();  // null when nobody listens
 
 }  // namespace baretile
+#pragma GCC visibility pop

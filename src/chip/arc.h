@@ -6,7 +6,7 @@
 
 namespace baretile {
 
-class [[gnu::visibility("hidden")]] Chip::Arc {
+class Chip::Arc {
  public:
   explicit Arc(Chip& chip);
   std::optional<u32> value(u32 tag) const;  // of a tag the firmware offers, unless it reads as all ones

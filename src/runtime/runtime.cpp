@@ -49,7 +49,7 @@ void DeviceBuffer::release() noexcept {
   owner_.reset();
 }
 
-class [[gnu::visibility("hidden")]] Runtime::Impl {
+class Runtime::Impl {
  public:
   Impl(std::unique_ptr<Device> device, const RuntimeOptions& options)
       : chip_(std::move(device)),

@@ -65,7 +65,7 @@ bool may_replace(const Program& program, i32 from, i32 to) {
 }  // namespace
 
 // One combination of arguments: the inputs, then the state.
-struct [[gnu::visibility("hidden")]] Jit::Trace {
+struct Jit::Trace {
   struct External {
     size_t argument;
     std::shared_ptr<Expr> constant;  // null: it is the argument
