@@ -170,7 +170,7 @@ std::vector<std::string> take_prints(const Running& running, KernelSymbols& kern
       abi::CoreDebug& state = states[core];
       const u32 log = abi::kDebugLog + core * abi::kDebugLogBytes;
       u32& taken = shown[worker * isa::kCores + core];
-      if (state.next == log + (ended ? 0 : taken)) continue;
+      if (state.next == log + (ended ? 0 : taken) && (!ended || state.dropped == 0)) continue;
       const std::string who = fmt::format("[{}, {}, {}] ", noc::name(tile), kCoreNames[core], running.name);
       const u32 end = state.failed != 0 ? state.failed : state.next;  // a failed bt_assert's record is no print
       std::vector<u32> words(std::min(end - log - taken, abi::kDebugLogBytes) / 4);

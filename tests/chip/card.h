@@ -4,6 +4,7 @@
 #include "pci/kmd_stand_in.h"
 #include "pci/sim_library.h"
 #include "pci/simulators.h"
+#include "support/message.h"
 
 namespace baretile {
 
@@ -35,16 +36,6 @@ inline std::string simulator_name(const testing::TestParamInfo<const char*>& inf
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
-}
-
-template <class Exception, class Body>
-std::string message_of(Body body) {
-  try {
-    body();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 }  // namespace baretile

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "baretile/error.h"
+#include "support/message.h"
 #include "tensor/support.h"
 
 namespace baretile::tensor_test::custom {
@@ -120,35 +121,25 @@ TEST_P(CustomTest, OfBf16IsBf16AndOfIntegersFp32) {
   EXPECT_EQ(gate()({tensor({4, 4}, 1, bf16), tensor({4, 4})}).dtype(), fp32);
 }
 
-template <class E, class Body>
-std::string message(Body body) {
-  try {
-    body();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no such error";
-}
-
 TEST_P(CustomTest, MistakesAreNamed) {
   const Tensor x = tensor({3, 3});
-  EXPECT_THAT(message<UsageError>([] { CustomOp("exp", "template <u32 D, u32 A>\ninline void exp() {}"); }),
+  EXPECT_THAT(message_of<UsageError>([] { CustomOp("exp", "template <u32 D, u32 A>\ninline void exp() {}"); }),
               HasSubstr("exp: the library has an operation of that name"));
-  EXPECT_THAT(message<UsageError>([] { CustomOp("nothing", "inline void something() {}"); }),
+  EXPECT_THAT(message_of<UsageError>([] { CustomOp("nothing", "inline void something() {}"); }),
               HasSubstr("nothing: its header has no 'template <u32 D, u32 A> inline void nothing()'"));
-  EXPECT_THAT(message<UsageError>([] { CustomOp("alone", "template <u32 D>\ninline void alone() {}"); }),
+  EXPECT_THAT(message_of<UsageError>([] { CustomOp("alone", "template <u32 D>\ninline void alone() {}"); }),
               HasSubstr("alone: its template has no operand"));
   damped();
   EXPECT_NO_THROW(damped()) << "the same again is the same";
-  EXPECT_THAT(message<UsageError>([] { CustomOp("damped", kDamped + " "); }),
+  EXPECT_THAT(message_of<UsageError>([] { CustomOp("damped", kDamped + " "); }),
               HasSubstr("damped: another one has that name"));
-  EXPECT_THAT(message<UsageError>([&] { gate()({x}); }), HasSubstr("gate: 1 operands; its header takes 2"));
+  EXPECT_THAT(message_of<UsageError>([&] { gate()({x}); }), HasSubstr("gate: 1 operands; its header takes 2"));
   const CustomOp flat(
       "flat", "namespace baretile::kernel::sfpu {\ntemplate <u32 D, u32 A>\ninline void flat() { move<D, A>(); }\n}");
-  EXPECT_THAT(message<Unsupported>([&] { grad(sum(flat({x})), {x}); }),
+  EXPECT_THAT(message_of<Unsupported>([&] { grad(sum(flat({x})), {x}); }),
               HasSubstr("CustomOp flat was made without a gradient"));
   const CustomOp broken("broken", "template <u32 D, u32 A>\ninline void broken() { undeclared(); }");
-  EXPECT_THAT(message<CompileError>([&] { broken({x}).to_host(); }), HasSubstr("undeclared"));
+  EXPECT_THAT(message_of<CompileError>([&] { broken({x}).to_host(); }), HasSubstr("undeclared"));
 }
 
 }  // namespace

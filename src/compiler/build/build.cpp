@@ -45,11 +45,8 @@ std::filesystem::path precompiled_headers(const KernelCache& cache, const Toolch
   const std::filesystem::path folder = cache.headers(),  // made once, before threads look at them
       file = folder / fmt::format("compute-{}.pch", name);
   if (debug) return {};
-  if (!std::filesystem::exists(file)) {
-    if (kernels < kPays) return {};
-    precompile(tools, folder, file);
-  }
-  return file;
+  if (std::filesystem::exists(file) || (kernels >= kPays && precompile(tools, folder, file))) return file;
+  return {};
 }
 
 KernelImage build_one(const KernelCache& cache, const Toolchain& tools, const Job& job, CompileMode mode) {

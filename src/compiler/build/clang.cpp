@@ -191,10 +191,13 @@ std::string compile_flags(bool debug) {
   return join(kCompileFlags) + (debug ? kDebugFlag : "") + " | " + join(kLinkFlags);
 }
 
-void precompile(const Toolchain& tools, const fs::path& headers, const fs::path& file) {
+bool precompile(const Toolchain& tools, const fs::path& headers, const fs::path& file) {
+  if (tools.clang.empty()) return false;
   const fs::path header = headers / "kernels/compute.h", temporary = temporary_beside(file);
-  run_tool(compiler(tools, headers, {}, {"-x", "c++-header", header, "-o", temporary}), header, "precompiling");
-  fs::rename(temporary, file);
+  const std::vector<std::string> command = compiler(tools, headers, {}, {"-x", "c++-header", header, "-o", temporary});
+  std::error_code error;
+  if (run_process(command, kCompileDeadline).exit_code == 0) fs::rename(temporary, file, error);
+  return fs::exists(file, error);
 }
 
 KernelImage compile_kernel(const Toolchain& tools, const fs::path& headers, const fs::path& source, CompileMode mode) {
@@ -209,7 +212,8 @@ KernelImage compile_kernel(const Toolchain& tools, const fs::path& headers, cons
   faster.insert(faster.end(), {"-include-pch", mode.precompiled});
   if (mode.precompiled.empty() || run_process(faster, kCompileDeadline).exit_code != 0) {
     run_tool(compile, source, "compiling");
-    if (!mode.precompiled.empty()) fs::remove(mode.precompiled);  // damaged, as the source is right
+    std::error_code ignored;  // damaged, as the source is right; a read-only cache keeps it
+    if (!mode.precompiled.empty()) fs::remove(mode.precompiled, ignored);
   }
   std::vector<std::string> link{tools.lld};
   link.insert(link.end(), kLinkFlags.begin(), kLinkFlags.end());

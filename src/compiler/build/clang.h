@@ -24,8 +24,9 @@ struct CompileMode {
 // What a kernel's image depends on besides source, headers and compiler.
 std::string compile_flags(bool debug);
 
-// The header that kernels begin with, for compile_kernel; a file appears whole or not at all. Throws as that does.
-void precompile(const Toolchain& tools, const std::filesystem::path& headers, const std::filesystem::path& file);
+// The header that kernels begin with, for compile_kernel; a file appears whole or not at all. Whether it did: who
+// compiles without it is told what is wrong.
+bool precompile(const Toolchain& tools, const std::filesystem::path& headers, const std::filesystem::path& file);
 
 // Compiles and links `source`, an existing file. Throws CompileError, or SystemError without a compiler.
 KernelImage compile_kernel(const Toolchain& tools, const std::filesystem::path& headers,
