@@ -1,4 +1,4 @@
-// All that a computing kernel is made of. The kernel cache precompiles this header, so it is a kernel's first.
+// What kernels are made of. The kernel cache precompiles this header, so it is a kernel's first.
 #pragma once
 #include "math.h"
 #include "noc.h"

@@ -16,10 +16,11 @@ inline volatile u32& config(u32 word) { return reg(kConfig + 4 * word); }
 // Drops the core's L0 lines, which nothing keeps coherent with L1 (MemoryOrdering.md).
 inline void fence() { asm volatile("fence" ::: "memory"); }
 
-// Hands one Tensix instruction to this core's thread: the word rotated left by two (PushTensixInstruction.md).
-template <u32 word>
+// Hands Tensix instructions to this core's thread: words rotated left by two (PushTensixInstruction.md).
+[[gnu::always_inline]] inline void push(u32 rotated) { asm volatile(".word %0" ::"i"(rotated)); }
+template <u32... words>
 inline void issue() {
-  asm volatile(".word %0" ::"i"(word << 2 | word >> 30));
+  (push(words << 2 | words >> 30), ...);
 }
 
 // Waits until every instruction of this thread is done. The store keeps the load behind the pushes, the addition waits
@@ -104,13 +105,27 @@ struct Items {
 };
 inline Items items(u32 count) { return {count}; }
 
+template <class, u32... i>
+struct Sequence {
+  template <class Body>
+  static void one_by_one(Body body) {
+    (body.template operator()<i>(), ...);
+  }
+  template <class Body>
+  static void at_once(Body body) {
+    body.template operator()<i...>();
+  }
+};
 // unrolled<n>([]<u32 i>() { … }): i = 0 … n-1.
 template <u32 count, class Body>
 inline void unrolled(Body body) {
-  if constexpr (count > 0) {
-    unrolled<count - 1>(body);
-    body.template operator()<count - 1>();
-  }
+  __make_integer_seq<Sequence, u32, count>::one_by_one(body);
+}
+// with_indices<n>([]<u32... i>() { … }): all of them. Every function costs its compilation: this is for many
+// instructions in one.
+template <u32 count, class Body>
+inline void with_indices(Body body) {
+  __make_integer_seq<Sequence, u32, count>::at_once(body);
 }
 
 constexpr u32 least(u32 a, u32 b) { return a < b ? a : b; }

@@ -23,8 +23,10 @@ inline void load() {
   issue<encode(SFPLOAD{.Addr = row, .AddrMod = kModeStay, .Mod0 = kWords, .VD = reg})>();
 }
 template <u32 reg, u32 row>
+inline constexpr u32 kStore = encode(SFPSTORE{.Addr = row, .AddrMod = kModeStay, .Mod0 = kWords, .VD = reg});
+template <u32 reg, u32... rows>
 inline void store() {
-  issue<encode(SFPSTORE{.Addr = row, .AddrMod = kModeStay, .Mod0 = kWords, .VD = reg})>();
+  issue<kStore<reg, rows>...>();
 }
 template <u32 reg, u32 row>
 inline void store_next() {
@@ -42,11 +44,12 @@ inline constexpr u32 kGroups = rows == 8 ? 1 : 8;
 // Stores `reg` to both column parities of both halves of a group, or to all groups of a half and parity.
 template <u32 reg, u32 row, u32 rows, u32 g>
 inline void store_across() {
-  unrolled<4>([]<u32 i>() { store<reg, row + group_row<rows>(g, i / 2) + 2 * (i % 2)>(); });
+  constexpr u32 left = row + group_row<rows>(g, 0), right = row + group_row<rows>(g, 1);
+  store<reg, left, left + 2, right, right + 2>();
 }
 template <u32 reg, u32 row, u32 rows, u32 half, u32 parity>
 inline void store_down() {
-  unrolled<kGroups<rows>>([]<u32 g>() { store<reg, row + group_row<rows>(g, half) + 2 * parity>(); });
+  with_indices<kGroups<rows>>([]<u32... g>() { store<reg, row + group_row<rows>(g, half) + 2 * parity...>(); });
 }
 
 // Accumulator blocks of group products (eight rows each) into a slot that begins where they do: rows 4 n … 4 n + 3 from
@@ -180,7 +183,7 @@ inline void fill_outside() {
 // A whole slot of one value.
 template <u32 reg, u32 row, u32 rows>
 inline void fill() {
-  unrolled<rows / 2>([]<u32 d>() { store<reg, row + 2 * d>(); });
+  with_indices<rows / 2>([]<u32... d>() { store<reg, row + 2 * d...>(); });
 }
 
 // Before the packer, which rounds to seven bits and cuts those to the three of bfp4: what makes that rounding to the

@@ -426,6 +426,7 @@ TEST(Emit, WritesMovesAsOneCallForEachMover) {
   EXPECT_EQ(work_of(spec).max_workers, 3u);
   EXPECT_EQ("\n" + emit(spec).text, R"(
 // permute
+#include "compute.h"
 #include "whole/move.h"
 
 using namespace baretile;

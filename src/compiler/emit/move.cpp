@@ -72,8 +72,8 @@ std::string move_text(const KernelSpec& spec) {
   if (dtype_bytes(spec.buffers.at(m.src).dtype) != dtype_bytes(spec.buffers.at(m.dst).dtype))
     throw Unsupported(fmt::format("kernel {}: a move does not change the size of elements", spec.name));
   std::string text = fmt::format(
-      "// {}\n#include \"whole/move.h\"\n\nusing namespace baretile;\nusing namespace baretile::kernel;\n\nusing Src = "
-      "{};\nusing Dst = {};\n",
+      "// {}\n#include \"compute.h\"\n#include \"whole/move.h\"\n\nusing namespace baretile;\n"
+      "using namespace baretile::kernel;\n\nusing Src = {};\nusing Dst = {};\n",
       spec.name, stored(spec, m.src), stored(spec, m.dst));
   std::string call;
   switch (m.kind) {
