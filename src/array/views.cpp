@@ -29,8 +29,13 @@ Tensor Tensor::arange(Runtime& runtime, double first, double end, double step, D
 
 Tensor Tensor::linspace(Runtime& runtime, double first, double last, i64 count, DType dtype) {
   if (count < 2) return full(runtime, {count}, first, dtype);
-  const Tensor n = iota(&runtime, count), at = n.cast(DType::fp32) * (1 / double(count - 1));
-  return where(n < double(count - 1), at * last + (1 - at) * first, last).cast(dtype);  // both ends exact
+  // From the nearer end on, so that both are exact, by a step in two parts: products of the first, of 12 bits, are
+  // exact.
+  const double step = (last - first) / double(count - 1);
+  const double unit = step == 0 ? 1 : std::exp2(std::ilogb(step) - 11), rough = std::round(step / unit) * unit;
+  const Tensor n = iota(&runtime, count), near = less(n, double((count + 1) / 2));
+  const Tensor steps = where(near, n, n - double(count - 1)).cast(DType::fp32);
+  return (where(near, first, last) + steps * rough + steps * (step - rough)).cast(dtype);
 }
 
 Tensor Tensor::eye(Runtime& runtime, i64 rows, i64 cols, DType dtype) {

@@ -95,23 +95,27 @@ TEST_P(Views, RangesOfNumbers) {
   cases.check();
 }
 
-TEST_P(Views, LinspaceHasBothEndsExactly) {
+TEST_P(Views, LinspaceIsAsNearAsItsEndsAreAndExactInWholeSteps) {
   Cases cases;
-  for (const i64 count : {1, 2, 3, 42, 84, 1000}) {
-    const double first = -0.3f, last = 17.7f;
-    cases.add("linspace", Tensor::linspace(runtime(), first, last, count),
+  const auto add = [&](double first, double last, i64 count, double ulp, DType dtype = fp32) {
+    cases.add("linspace", Tensor::linspace(runtime(), first, last, count, dtype),
               generate({count},
                        [&](const Shape& i) {
-                         return count == 1 ? first : first + (last - first) * double(i[0]) / double(count - 1);
+                         return first + (count == 1 ? 0 : (last - first) / double(count - 1)) * double(i[0]);
                        }),
-              {2, 18 * 0x1p-23});
-  }
-  const std::vector<Tensor> results = cases.got;
+              {0, ulp * 0x1p-24 * std::max(std::fabs(first), std::fabs(last))});
+  };
+  for (const i64 count : {1, 2, 3, 42, 84, 1000}) add(-0.3f, 17.7f, count, 2);
+  add(-3e38f, 3e38f, 11, 2);
+  add(-1, 1, 7, 2);
+  add(0, 30, 31, 0), add(0, 1, 5, 0), add(100, -28, 129, 0), add(-4, 4, 65, 0);
+  add(0, 10, 11, 0, DType::int32), add(-1, 1, 9, 0, bf16);
+  const std::vector<Tensor> results(cases.got.begin(), cases.got.begin() + 7);
   cases.check();
   for (const Tensor& x : results) {
     const std::vector<float> got = x.to_host();
-    EXPECT_EQ(got.front(), -0.3f);
-    EXPECT_EQ(got.back(), got.size() > 1 ? 17.7f : -0.3f) << got.size();
+    EXPECT_EQ(got.front(), got.size() == 11 ? -3e38f : -0.3f);
+    EXPECT_EQ(got.back(), got.size() == 11 ? 3e38f : got.size() > 1 ? 17.7f : -0.3f) << got.size();
   }
 }
 
