@@ -10,12 +10,10 @@ namespace baretile {
 
 namespace {
 
-// What the matrix unit takes.
-Tensor as_float(const char* op, const Tensor& x) {
-  if (is_integer(checked(op, x).dtype()))
-    throw Unsupported(fmt::format("{}: {} {} is not there yet; cast to fp32.", op, compiler::to_string(x.dtype()),
-                                  compiler::to_string(x.shape())));
-  return x.cast(x.dtype() == DType::boolean ? DType::bf16 : without_blocks(x.dtype()));
+// What the matrix unit takes: floats as they are stored, and whole numbers as the floats that they meet.
+Tensor as_factor(const Tensor& x, DType dtype) {
+  if (!is_float(dtype)) return x;
+  return x.cast(x.dtype() == DType::boolean ? DType::bf16 : is_integer(x.dtype()) ? dtype : without_blocks(x.dtype()));
 }
 
 // The node itself: on two tensors of at least two axes.
@@ -76,19 +74,56 @@ Tensor full_product(const Tensor& x, const Tensor& y) {
   return sum * 2 * exp2(left.exponent + right.exponent - 1);  // which itself may be 128
 }
 
+// The digits of integers modulo 2^32, the lowest first, of so many bits; those of booleans are they themselves.
+std::vector<Tensor> digits(const Tensor& x, u32 bits) {
+  if (is_transposed(x)) {
+    std::vector<Tensor> out = digits(Tensor(x.expr()->inputs[0]), bits);
+    for (Tensor& digit : out) digit = digit.transpose();
+    return out;
+  }
+  if (x.dtype() == DType::boolean) return {x.cast(DType::bf16)};
+  std::vector<Tensor> out;
+  for (u32 low = 0; low < 32; low += bits)
+    out.push_back(bit_and(shift_right(x.cast(DType::uint32), double(low)), double((1u << bits) - 1)).cast(DType::bf16));
+  return out;
+}
+
+// Exact modulo 2^32, by the same splitting: a sum of 2^12 products of digits of seven and five bits is below 2^24.
+Tensor integer_product(const Tensor& x, const Tensor& y, DType dtype) {
+  constexpr u32 kLeftBits = 7, kRightBits = 5;
+  constexpr i64 kTerms = 1 << 12;
+  if (x.size(-1) == 1) return mul(x.cast(dtype), y.cast(dtype));  // an outer product
+  if (is_empty(x) || is_empty(y)) return product(x.cast(DType::fp32), y.cast(DType::fp32), 1, DType::fp32).cast(dtype);
+  Tensor sum;
+  for (i64 first = 0; first < x.size(-1); first += kTerms) {
+    const i64 end = std::min(first + kTerms, x.size(-1));
+    const auto left = digits(x.slice(-1, first, end), kLeftBits), right = digits(y.slice(-2, first, end), kRightBits);
+    for (u32 i = 0; i < left.size(); ++i) {
+      for (u32 j = 0; j < right.size() && kLeftBits * i + kRightBits * j < 32; ++j) {
+        const Tensor part = product(left[i], right[j], 1, DType::fp32).cast(dtype);
+        const Tensor shifted = shift_left(part, double(kLeftBits * i + kRightBits * j));
+        sum = sum ? sum + shifted : shifted;
+      }
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 thread_local Precision DefaultPrecision::now_ = Precision::standard;
 
 Tensor matmul(const Tensor& left_operand, const Tensor& right_operand, Precision precision) {
-  const Tensor x = as_float("matmul", left_operand), y = as_float("matmul", right_operand);
+  const DType dtype = std::max(without_blocks(checked("matmul", left_operand).dtype()),
+                               without_blocks(checked("matmul", right_operand).dtype()));
+  const Tensor x = as_factor(left_operand, dtype), y = as_factor(right_operand, dtype);
   if (x.rank() == 1 || y.rank() == 1) {  // a vector is one row on the left, one column on the right
     Tensor out = matmul(x.rank() == 1 ? x.unsqueeze(0) : x, y.rank() == 1 ? y.unsqueeze(1) : y, precision);
     if (y.rank() == 1) out = out.squeeze(-1);
     return x.rank() == 1 ? out.squeeze(y.rank() == 1 ? -1 : -2) : out;
   }
   const compiler::MatmulShapes s = compiler::matmul_shapes(x.shape(), y.shape());
-  const DType dtype = std::max(x.dtype(), y.dtype());
+  if (!is_float(dtype)) return integer_product(x, y, dtype == DType::boolean ? DType::int32 : dtype);
   const Tensor left = x.dtype() == DType::bf16 ? x.cast(dtype) : x;
   if (x.size(-1) == 1) return mul(left, y);  // an outer product
   if (precision != Precision::full || is_empty(left) || is_empty(y))

@@ -73,7 +73,6 @@ const Mistake kMistakes[] = {
               x.assign(0, 3, of({2, 2}));
             }()),
     MISTAKE("Ranges", "The divisor, elements less `correction`, must be above 0.", var(of({5, 1}), 1, false, 1)),
-    MISTAKE("Dtypes", "`cast(fp32)` or `cast(bf16)` first.", matmul(of({2, 2}, int32), of({2, 2}, int32))),
     MISTAKE("Dtypes", "Bits are those of whole numbers: `cast(int32)`.", bit_and(of({4}), 1)),
     MISTAKE("Dtypes", "Give a number that the dtype holds, or another dtype.", Tensor::full(rt, {3}, 0.5, int32)),
     MISTAKE("Dtypes", "Take a whole step, or fp32.", Tensor::arange(rt, 0, 2, 0.5, int32)),

@@ -231,5 +231,77 @@ TEST_P(Integers, OneHotOfEveryDtype) {
   cases.check();
 }
 
+// What a loop over 32-bit words gives.
+Array word_product(const Array& x, const Array& y, const Shape& shape, DType dtype) {
+  return generate(shape, [&](const Shape& index) {
+    u64 sum = 0;
+    for (i64 k = 0; k < x.shape.back(); ++k)
+      sum += bits_of(x.at(with(index, -1, k))) * bits_of(y.at(with(index, -2, k)));
+    return word_of(sum, dtype);
+  });
+}
+
+TEST_P(Integers, ProductsOfMatricesWrap) {
+  Cases cases;
+  const auto add = [&](const Shape& left, DType left_type, const Shape& right, DType right_type, const Shape& out) {
+    const DType dtype =
+        std::max({left_type, right_type, left_type == right_type && left_type == kBoolean ? kInt : kBoolean});
+    const Array x = words(left, left_type, u32(cases.got.size())), y = words(right, right_type, 50);
+    cases.add("product", matmul(upload(x, left_type), upload(y, right_type)), word_product(x, y, out, dtype));
+    EXPECT_EQ(cases.got.back().dtype(), dtype);
+  };
+  add({33, 65}, kInt, {65, 40}, kInt, {33, 40});
+  add({33, 65}, kUint, {65, 40}, kUint, {33, 40});
+  add({1, 70}, kInt, {70, 33}, kUint, {1, 33});
+  add({2, 3, 31}, kInt, {2, 31, 5}, kInt, {2, 3, 5});
+  add({5, 1}, kInt, {1, 33}, kInt, {5, 33});
+  add({3, 0}, kUint, {0, 5}, kUint, {3, 5});
+  add({2, 40}, kBoolean, {40, 7}, kInt, {2, 7});
+  add({3, 300}, kBoolean, {300, 40}, kBoolean, {3, 40});
+  add({5, 1}, kBoolean, {1, 6}, kBoolean, {5, 6});
+  cases.check();
+}
+
+TEST_P(Integers, LongProductsAreExactAtTheExtremes) {
+  Cases cases;
+  for (const double value : {double(INT32_MIN), double(INT32_MAX), -1.0}) {
+    const i64 k = 4100;  // more than one sum below 2^24
+    const Array x = generate({2, k}, [&](const Shape&) { return value; }), y = map(x, [](double v) { return -1 - v; });
+    const Array turned = generate({k, 2}, [&](const Shape& i) { return y.at({i[1], i[0]}); });
+    cases.add("product", matmul(upload(x, kInt), upload(y, kInt).transpose()), word_product(x, turned, {2, 2}, kInt));
+  }
+  cases.check();
+}
+
+TEST_P(Integers, ProductsOfTransposedOperandsVectorsAndWithFloats) {
+  Cases cases;
+  const Array x = words({35, 33}, kInt, 3), y = words({40, 35}, kInt, 4), v = words({35}, kInt, 5);
+  const Array turned = generate({33, 35},
+                                [&](const Shape&i) {
+                                  return x.at({i[1], i[0]});
+                                }),
+              right = generate({35, 40}, [&](const Shape&i) {
+                return y.at({i[1], i[0]});
+              });
+  cases.add("transposed", matmul(upload(x, kInt).transpose(), upload(y, kInt).transpose()),
+            word_product(turned, right, {33, 40}, kInt));
+  Array inner = word_product({{1, 35}, v.values}, {{35, 1}, v.values}, {1, 1}, kInt);
+  inner.shape = {};
+  cases.add("vectors", matmul(upload(v, kInt), upload(v, kInt)), inner);
+  Array sums = word_product({{1, 35}, v.values}, x, {1, 33}, kInt);
+  sums.shape = {33};
+  cases.add("einsum", einsum("a,ab->b", {upload(v, kInt), upload(x, kInt)}), sums);
+  const Array small = map(x, [](double n) { return std::fmod(n, 9); }), eights = eighths({40, 35}, 6);
+  for (const DType dtype : {kInt, kBoolean})
+    for (const DType with : {fp32, bf16}) {
+      const Array left = dtype == kInt ? small : map(small, [](double n) { return n != 0; });
+      const Array want = product(eights, left, {40, 33});
+      if (with == bf16 && dtype == kInt) continue;  // sums that bf16 rounds
+      cases.add("floats", matmul(upload(eights, with).cast(fp32), upload(left, dtype)), want);
+      EXPECT_EQ(cases.got.back().dtype(), fp32);
+    }
+  cases.check();
+}
+
 }  // namespace
 }  // namespace baretile::tensor_test
