@@ -45,7 +45,11 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # libfmt, libpcre2, libssl and so on, as dpkg-shlibdeps finds them
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+# What others' packages depend on; CPack's own would ask for a version of the simulator, which is opened by its path.
+get_target_property(soversion baretile SOVERSION)
+file(WRITE ${CMAKE_BINARY_DIR}/debian/shlibs "libbaretile ${soversion} baretile (>= ${PROJECT_VERSION})\n")
+file(WRITE ${CMAKE_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/debian/shlibs ${CMAKE_BINARY_DIR}/debian/triggers)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "clang (>= 1:14), lld (>= 1:14)")  # kernels are compiled where they run
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS curl)                           # for `baretile chip ttsim`
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Libraries (shared and static), headers, the command baretile, and a simulator of

@@ -9,7 +9,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "$*" >&2; exit 1; }
 cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+! grep -i warning "$work/log" || fail "cpack warned"
 deb=$(echo "$work"/baretile_*.deb)
+shlibs=$(dpkg-deb -I "$deb" shlibs) version=$(dpkg-deb -f "$deb" Version)
+[ "$shlibs" = "libbaretile 0 baretile (>= $version)" ] || fail "others' packages would depend on: $shlibs"
+[ "$(dpkg-deb -I "$deb" triggers)" = "activate-noawait ldconfig" ] || fail "the loader would not be told of the library"
 needs=$(dpkg-deb -f "$deb" Depends)
 for package in 'clang (>= 1:14)' 'lld (>= 1:14)' libfmt libssl libpcre2-8-0 libc6; do
   [[ $needs == *"$package"* ]] || fail "no $package in Depends: $needs"
