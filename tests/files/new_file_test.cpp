@@ -38,7 +38,7 @@ TEST(NewFile, IsThereWholeOrNotAtAll) {
 
 TEST(NewFile, SaysWhereItCannotBe) {
   const std::string path = testing::TempDir() + "no-such-folder/it";
-  EXPECT_THAT(complaint<SystemError>([&] { NewFile file(path); }), testing::StartsWith(path + ": creating the file"));
+  EXPECT_THAT(message_of<SystemError>([&] { NewFile file(path); }), testing::StartsWith(path + ": creating the file"));
 }
 
 }  // namespace

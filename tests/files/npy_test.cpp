@@ -80,7 +80,8 @@ TEST(Npy, RefusesHeadersThatAreTooLong) {
 }
 
 TEST(Npy, RefusesAFileCutAnywhereAndSurvivesAnyByte) {
-  for (size_t size = 0; size < kFortran.size(); ++size) ASSERT_NE(complaint_about_array(kFortran.substr(0, size)), "no error");
+  for (size_t size = 0; size < kFortran.size(); ++size)
+    ASSERT_NE(complaint_about_array(kFortran.substr(0, size)), "no error");
   for (size_t at = 0; at < kFortran.size(); ++at) {
     for (int byte = 0; byte < 256; ++byte) {
       std::string bytes = kFortran;

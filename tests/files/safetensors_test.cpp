@@ -17,7 +17,7 @@ std::string file_of(const std::string& header, const std::string& data) {
 
 std::string complaint_about(const std::string& bytes) {
   const TempFile file(bytes, "bad.safetensors");
-  const std::string message = complaint<UsageError>([&] { Safetensors tensors(file.path()); });
+  const std::string message = message_of<UsageError>([&] { Safetensors tensors(file.path()); });
   return message.starts_with(file.path() + ": ") ? message.substr(file.path().size() + 2)
                                                  : "does not name the file: " + message;
 }
@@ -42,7 +42,7 @@ TEST(Safetensors, ReadsTensorsScalarsAndRemarks) {
   values.resize(1);
   read_rows(tensors.tensor("s"), 0, values);
   EXPECT_THAT(values, ElementsAre(0.5f));
-  EXPECT_THAT(complaint<UsageError>([&] { tensors.tensor("c"); }),
+  EXPECT_THAT(message_of<UsageError>([&] { tensors.tensor("c"); }),
               AllOf(HasSubstr(file.path()), HasSubstr("no tensor 'c'")));
 }
 
@@ -64,7 +64,7 @@ std::string complaint_about_entry(const std::string& dtype, const std::string& s
 }
 
 TEST(Safetensors, RefusesEntriesThatDoNotFitTheData) {
-  EXPECT_THAT(complaint_about_entry("F32", "[4]", "[0,16]"), HasSubstr("no exception"));
+  EXPECT_THAT(complaint_about_entry("F32", "[4]", "[0,16]"), HasSubstr("nothing was thrown"));
   EXPECT_THAT(complaint_about_entry("I64", "[2]", "[0,16]"), HasSubstr("tensor 't' has dtype I64"));
   EXPECT_THAT(complaint_about_entry("F32", "[4]", "[0,20]"),
               HasSubstr("tensor 't' takes 16 bytes, but its data are bytes 0 to 20 of 16"));
@@ -123,7 +123,7 @@ TEST(Safetensors, WritesTheWidestTypesFirst) {
 TEST(Safetensors, RefusesAFileCutAnywhere) {
   const std::string whole = file_of(kHeader, data());
   for (size_t size = 0; size < whole.size(); ++size)
-    ASSERT_THAT(complaint_about(whole.substr(0, size)), Not(HasSubstr("no exception"))) << "cut to " << size;
+    ASSERT_THAT(complaint_about(whole.substr(0, size)), Not(HasSubstr("nothing was thrown"))) << "cut to " << size;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using W = GgufWriter;
 
 std::string complaint_about(const std::string& bytes) {
   const TempFile file(bytes, "bad.gguf");
-  const std::string message = complaint<UsageError>([&] { Gguf gguf(file.path()); });
+  const std::string message = message_of<UsageError>([&] { Gguf gguf(file.path()); });
   if (message.starts_with(file.path() + ": ")) return message.substr(file.path().size() + 2);
   return "does not name the file: " + message;
 }
@@ -55,9 +55,9 @@ TEST(Gguf, GivesBackMetadataOfEveryType) {
 TEST(Gguf, NamesKeyAndFileWhenMetadataAreMissingOrOfAnotherKind) {
   const TempFile file(W().add("n", 1u).bytes());
   const Gguf gguf(file.path());
-  EXPECT_THAT(complaint<UsageError>([&] { gguf.integer("llama.block_count"); }),
+  EXPECT_THAT(message_of<UsageError>([&] { gguf.integer("llama.block_count"); }),
               AllOf(HasSubstr(file.path()), HasSubstr("'llama.block_count'")));
-  EXPECT_THAT(complaint<UsageError>([&] { gguf.text("n"); }), HasSubstr("'n' is not a string"));
+  EXPECT_THAT(message_of<UsageError>([&] { gguf.text("n"); }), HasSubstr("'n' is not a string"));
 }
 
 TEST(Gguf, FindsTensorsWithTheOutermostDimensionFirst) {
@@ -72,7 +72,7 @@ TEST(Gguf, FindsTensorsWithTheOutermostDimensionFirst) {
   row.resize(1);
   read_rows(gguf.tensor("b"), 0, row);
   EXPECT_THAT(row, ElementsAre(7));
-  EXPECT_THAT(complaint<UsageError>([&] { gguf.tensor("c"); }),
+  EXPECT_THAT(message_of<UsageError>([&] { gguf.tensor("c"); }),
               AllOf(HasSubstr(file.path()), HasSubstr("no tensor 'c'")));
 }
 
@@ -151,13 +151,13 @@ W small_file() {
 TEST(Gguf, RefusesAFileCutAnywhere) {
   const std::string whole = small_file().bytes();
   for (size_t size = 0; size < whole.size(); ++size)
-    ASSERT_THAT(complaint_about(whole.substr(0, size)), Not(HasSubstr("no exception"))) << "cut to " << size;
+    ASSERT_THAT(complaint_about(whole.substr(0, size)), Not(HasSubstr("nothing was thrown"))) << "cut to " << size;
 }
 
 TEST(Gguf, RefusesMetadataThatLackTheirLastByte) {
   const std::string whole = W().add("k", std::string("last")).bytes();  // nothing after it but padding
   const size_t end = whole.find("last") + 4;
-  EXPECT_THAT(complaint_about(whole.substr(0, end)), HasSubstr("no exception"));
+  EXPECT_THAT(complaint_about(whole.substr(0, end)), HasSubstr("nothing was thrown"));
   EXPECT_THAT(complaint_about(whole.substr(0, end - 1)), HasSubstr("metadata 'k' needs 4 bytes"));
 }
 

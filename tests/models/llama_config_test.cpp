@@ -18,7 +18,7 @@ LlamaConfig config_of(const GgufWriter& writer) {
 
 template <class E = UsageError, class Value>
 std::string complaint_with(const std::string& key, const Value& value) {
-  return complaint<E>([&] { config_of(tiny_llama().remove(key).add(key, value)); });
+  return message_of<E>([&] { config_of(tiny_llama().remove(key).add(key, value)); });
 }
 
 TEST(LlamaConfig, ReadsTheShapeOfAModel) {
@@ -50,7 +50,7 @@ TEST(LlamaConfig, RefusesSizesThatAreAbsurdOrDisagree) {
               HasSubstr("tensor 'blk.0.ffn_down.weight' is [32, 48], not [32, 64]"));
   EXPECT_THAT(complaint_with("tokenizer.ggml.tokens", std::vector<std::string>(41, "x")),
               HasSubstr("is [40, 32], not [41, 32]"));
-  EXPECT_THAT(complaint<UsageError>([] { config_of(tiny_llama().remove("llama.context_length")); }),
+  EXPECT_THAT(message_of<UsageError>([] { config_of(tiny_llama().remove("llama.context_length")); }),
               HasSubstr("'llama.context_length'"));
 }
 
@@ -61,9 +61,9 @@ TEST(LlamaConfig, RefusesWhatTheForwardPassWouldIgnore) {
               HasSubstr("llama.rope.scaling.type is set"));
   EXPECT_THAT(complaint_with<Unsupported>("llama.rope.dimension_count", 4u),
               HasSubstr("llama.rope.dimension_count is 4, but heads have 8"));
-  EXPECT_THAT(
-      complaint<Unsupported>([] { config_of(tiny_llama().tensor("blk.0.attn_q.bias", {32}, std::vector<float>(32))); }),
-      HasSubstr("tensor 'blk.0.attn_q.bias' is no part of a plain Llama"));
+  EXPECT_THAT(message_of<Unsupported>(
+                  [] { config_of(tiny_llama().tensor("blk.0.attn_q.bias", {32}, std::vector<float>(32))); }),
+              HasSubstr("tensor 'blk.0.attn_q.bias' is no part of a plain Llama"));
 }
 
 TEST(LlamaConfig, TiesTheOutputToTheEmbeddingWhenThereIsNoOutputMatrix) {

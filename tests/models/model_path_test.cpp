@@ -36,14 +36,14 @@ TEST(CachedModel, IsUnderXdgCacheHomeOrElseUnderHome) {
   const Variable cache("XDG_CACHE_HOME", ""), home("HOME", root.c_str());
   EXPECT_EQ(cached_model("m.gguf"), expected);
   EXPECT_THAT(
-      complaint<UsageError>([] { cached_model("other.gguf"); }),
+      message_of<UsageError>([] { cached_model("other.gguf"); }),
       testing::AllOf(testing::HasSubstr(root), testing::HasSubstr("other.gguf is missing; run tools/get-model")));
   std::filesystem::remove_all(root);
 }
 
 TEST(CachedModel, SaysWhatToSetWhenThereIsNoHome) {
   const Variable cache("XDG_CACHE_HOME", nullptr), home("HOME", nullptr);
-  EXPECT_THAT(complaint<UsageError>([] { cached_model(); }),
+  EXPECT_THAT(message_of<UsageError>([] { cached_model(); }),
               testing::HasSubstr("neither XDG_CACHE_HOME nor HOME is set"));
 }
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "models/model_path.h"
 #include "files/safetensors.h"
+#include "models/model_path.h"
 #include "models/sampler.h"
 #include "models/support.h"
 
@@ -45,14 +45,14 @@ TEST(ReferenceLlama, RefusesTokensItCannotTake) {
   const TempFile file(tiny_llama().bytes());
   const Gguf gguf(file.path());
   ReferenceLlama model(gguf);
-  EXPECT_THAT(complaint<UsageError>([&] { model.forward({}); }), testing::HasSubstr("at least one token"));
+  EXPECT_THAT(message_of<UsageError>([&] { model.forward({}); }), testing::HasSubstr("at least one token"));
   for (int id : {-1, 40})
-    EXPECT_THAT(complaint<UsageError>([&] { model.forward({{id}}); }),
+    EXPECT_THAT(message_of<UsageError>([&] { model.forward({{id}}); }),
                 testing::HasSubstr("outside the vocabulary of 40"));
   model.forward(std::vector<int>(60, 1));
-  EXPECT_THAT(complaint<UsageError>([&] { model.forward(std::vector<int>(5, 1)); }),
+  EXPECT_THAT(message_of<UsageError>([&] { model.forward(std::vector<int>(5, 1)); }),
               testing::HasSubstr("5 tokens after 60 do not fit the context of 64"));
-  EXPECT_THAT(complaint<UsageError>([&] { ReferenceLlama(gguf, 3); }), testing::HasSubstr("3 layers asked of"));
+  EXPECT_THAT(message_of<UsageError>([&] { ReferenceLlama(gguf, 3); }), testing::HasSubstr("3 layers asked of"));
 }
 
 // Feeds the recorded prompt, then the answer token by token; `check(step, logits)` sees what follows each.
@@ -69,7 +69,7 @@ class SmolLm2 : public testing::TestWithParam<int> {};  // which row of vectors(
 
 TEST_P(SmolLm2, AgreesWithNumPyOnRecordedLogits) {
   std::string path;
-  const std::string missing = complaint<UsageError>([&] { path = cached_model(); });
+  const std::string missing = message_of<UsageError>([&] { path = cached_model(); });
   if (path.empty()) GTEST_SKIP() << missing;
   const auto& golden = vectors()["logits"][GetParam()];
   ReferenceLlama model(Gguf(path), golden["layers"]);
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(OneLayerAndAll, SmolLm2, testing::Values(0, 1));
 TEST(ReferenceLlama, AgreesWithNumPyOnEveryLogitOfTheGoldenFile) {
   std::string path, golden_path;
   std::string missing =
-      complaint<UsageError>([&] { path = cached_model(), golden_path = cached_model("golden.safetensors"); });
+      message_of<UsageError>([&] { path = cached_model(), golden_path = cached_model("golden.safetensors"); });
   if (golden_path.empty()) GTEST_SKIP() << missing << "; golden.safetensors is made by tools/golden.py logits";
   const Safetensors golden(golden_path);
   ReferenceLlama model(Gguf(path), std::stoi(golden.metadata().at("layers")));

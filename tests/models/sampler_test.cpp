@@ -35,13 +35,13 @@ TEST(Sampler, NeverDrawsWhatHasNoProbability) {
 }
 
 TEST(Sampler, RefusesNanAndImpossibleTemperatures) {
-  EXPECT_THAT(complaint<InternalError>([] {
+  EXPECT_THAT(message_of<InternalError>([] {
                 greedy(std::vector<float>{1, NAN, 2});
               }),
               testing::HasSubstr("logit 1 of 3 is NaN"));
   EXPECT_THROW(greedy({}), InternalError);
   for (float temperature : {-1.0f, NAN, 101.0f})
-    EXPECT_THAT(complaint<UsageError>([&] { Sampler(temperature, 1); }), testing::HasSubstr("temperature"));
+    EXPECT_THAT(message_of<UsageError>([&] { Sampler(temperature, 1); }), testing::HasSubstr("temperature"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "baretile/bits.h"
 #include "baretile/error.h"
+#include "support/message.h"
 
 namespace baretile {
 
@@ -37,17 +38,6 @@ inline const nlohmann::json& vectors() {
   static const nlohmann::json all =
       nlohmann::json::parse(std::ifstream(BARETILE_SOURCE_DIR "/tests/models/vectors.json"));
   return all;
-}
-
-// The message of the E that `call` throws, or a remark that it threw none.
-template <class E, class Call>
-std::string complaint(Call call) {
-  try {
-    call();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no exception";
 }
 
 template <class T>

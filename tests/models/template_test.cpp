@@ -23,13 +23,13 @@ TEST(ChatTemplate, RendersAsJinjaRendersTheFilesTemplate) {
 }
 
 TEST(ChatTemplate, RefusesATemplateItDoesNotKnow) {
-  EXPECT_THAT(complaint<Unsupported>([] { template_of("{{ messages }}"); }),
+  EXPECT_THAT(message_of<Unsupported>([] { template_of("{{ messages }}"); }),
               testing::HasSubstr("its chat template (14 bytes)"));
 }
 
 TEST(ChatTemplate, KnowsTheTemplateOfTheModelThatGetModelFetches) {
   std::string path;
-  const std::string missing = complaint<UsageError>([&] { path = cached_model(); });
+  const std::string missing = message_of<UsageError>([&] { path = cached_model(); });
   if (path.empty()) GTEST_SKIP() << missing;
   EXPECT_NO_THROW(ChatTemplate{Gguf(path)});
 }

@@ -41,7 +41,7 @@ TEST(Tokenizer, EncodesAsHuggingFaceDoesWithASmallVocabulary) {
 
 TEST(Tokenizer, EncodesAsHuggingFaceDoesWithTheModelsVocabulary) {
   std::string path;
-  const std::string missing = complaint<UsageError>([&] { path = cached_model(); });
+  const std::string missing = message_of<UsageError>([&] { path = cached_model(); });
   if (path.empty()) GTEST_SKIP() << missing;
   const Tokenizer tokenizer{Gguf(path)};
   EXPECT_EQ(tokenizer.size(), 49152);
@@ -51,7 +51,7 @@ TEST(Tokenizer, EncodesAsHuggingFaceDoesWithTheModelsVocabulary) {
       std::ranges::find_if(vectors()["chats"], [](const auto& chat) { return chat["prompt"].template get<bool>(); });
   EXPECT_EQ(tokenizer.encode((*first)["text"].get<std::string>()), vectors()["prompt_ids"].get<std::vector<int>>());
   EXPECT_EQ(tokenizer.decode(vectors()["answer_ids"].get<std::vector<int>>()), "The capital of France is Paris.");
-  EXPECT_THAT(complaint<UsageError>([&] { tokenizer.encode("ab\x04"); }),
+  EXPECT_THAT(message_of<UsageError>([&] { tokenizer.encode("ab\x04"); }),
               HasSubstr("no token for byte 0x04 at byte 2"));
 }
 
@@ -74,21 +74,21 @@ TEST(Tokenizer, MergesLongRunsInReasonableTime) {
 
 TEST(Tokenizer, RefusesTextThatIsNotUtf8) {
   const Tokenizer tokenizer(tiny_vocabulary("smollm"));
-  EXPECT_THAT(complaint<UsageError>([&] { tokenizer.encode("ab\xFF"); }), HasSubstr("not UTF-8 at byte 2"));
-  EXPECT_THAT(complaint<UsageError>([&] { tokenizer.encode("<|im_end|>x\xC3"); }), HasSubstr("not UTF-8 at byte 11"));
-  EXPECT_THAT(complaint<UsageError>([&] { tokenizer.encode("\xED\xA0\x80"); }), HasSubstr("not UTF-8 at byte 0"));
+  EXPECT_THAT(message_of<UsageError>([&] { tokenizer.encode("ab\xFF"); }), HasSubstr("not UTF-8 at byte 2"));
+  EXPECT_THAT(message_of<UsageError>([&] { tokenizer.encode("<|im_end|>x\xC3"); }), HasSubstr("not UTF-8 at byte 11"));
+  EXPECT_THAT(message_of<UsageError>([&] { tokenizer.encode("\xED\xA0\x80"); }), HasSubstr("not UTF-8 at byte 0"));
 }
 
 TEST(Tokenizer, RefusesIdsOutsideTheVocabulary) {
   const Tokenizer tokenizer({{"a"}, {}, {}, "gpt-2", -1});
   EXPECT_EQ(tokenizer.bytes(0), "a");
   for (int id : {-1, 1})
-    EXPECT_THAT(complaint<UsageError>([&] { tokenizer.decode({{id}}); }), HasSubstr("outside the vocabulary of 1"));
+    EXPECT_THAT(message_of<UsageError>([&] { tokenizer.decode({{id}}); }), HasSubstr("outside the vocabulary of 1"));
 }
 
 TEST(Tokenizer, RefusesVocabulariesThatContradictThemselves) {
   const auto complain = [](const Vocabulary& vocabulary) {
-    return complaint<UsageError>([&] { Tokenizer tokenizer(vocabulary); });
+    return message_of<UsageError>([&] { Tokenizer tokenizer(vocabulary); });
   };
   EXPECT_THAT(complain({{"a", "b"}, {"a b"}, {}, "gpt-2", -1}), HasSubstr("merge 0 ('a b') names tokens"));
   EXPECT_THAT(complain({{"a"}, {"a"}, {}, "gpt-2", -1}), HasSubstr("merge 0 ('a')"));
@@ -99,7 +99,7 @@ TEST(Tokenizer, RefusesVocabulariesThatContradictThemselves) {
   EXPECT_THAT(complain({{"a", "b", "a"}, {}, {}, "gpt-2", -1}),
               HasSubstr("tokens 0 and 2 of the vocabulary are both 'a'"));
   EXPECT_THAT(complain({{"a"}, {}, {1}, "gpt-2", -1}), HasSubstr("special token 1"));
-  EXPECT_THAT(complaint<Unsupported>([] { Tokenizer({{"a"}, {}, {}, "llama-bpe", -1}); }), HasSubstr("'llama-bpe'"));
+  EXPECT_THAT(message_of<Unsupported>([] { Tokenizer({{"a"}, {}, {}, "llama-bpe", -1}); }), HasSubstr("'llama-bpe'"));
 }
 
 GgufWriter vocabulary_file() {
@@ -127,13 +127,14 @@ TEST(Tokenizer, RefusesAGgufWithAnotherTokenizer) {
   const auto changed = [](const char* key, auto value) {
     return [=] { vocabulary_of(vocabulary_file().remove(key).add(key, value)); };
   };
-  EXPECT_THAT(complaint<Unsupported>(changed("tokenizer.ggml.model", std::string("llama"))),
+  EXPECT_THAT(message_of<Unsupported>(changed("tokenizer.ggml.model", std::string("llama"))),
               HasSubstr("tokenizer 'llama'"));
-  EXPECT_THAT(complaint<Unsupported>(changed("tokenizer.ggml.add_bos_token", true)), HasSubstr("add_bos_token is set"));
-  EXPECT_THAT(complaint<UsageError>(changed("tokenizer.ggml.eos_token_id", 5u)), HasSubstr("end token 5 of 5"));
-  EXPECT_THAT(complaint<UsageError>(changed("tokenizer.ggml.token_type", std::vector<i32>{1})),
+  EXPECT_THAT(message_of<Unsupported>(changed("tokenizer.ggml.add_bos_token", true)),
+              HasSubstr("add_bos_token is set"));
+  EXPECT_THAT(message_of<UsageError>(changed("tokenizer.ggml.eos_token_id", 5u)), HasSubstr("end token 5 of 5"));
+  EXPECT_THAT(message_of<UsageError>(changed("tokenizer.ggml.token_type", std::vector<i32>{1})),
               HasSubstr("1 token types for 5 tokens"));
-  EXPECT_THAT(complaint<UsageError>([] { vocabulary_of(vocabulary_file().remove("tokenizer.ggml.merges")); }),
+  EXPECT_THAT(message_of<UsageError>([] { vocabulary_of(vocabulary_file().remove("tokenizer.ggml.merges")); }),
               HasSubstr("no metadata 'tokenizer.ggml.merges'"));
 }
 
