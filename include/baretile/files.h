@@ -21,8 +21,8 @@ NamedTensors load_npz(Runtime& runtime, const std::string& path, std::optional<D
 void save_npy(const std::string& path, const Tensor& tensor);
 void save_npz(const std::string& path, const NamedTensors& tensors);
 
-// F32, BF16, I32, U32, BOOL, and F16, which becomes fp32.
-NamedTensors load_safetensors(Runtime& runtime, const std::string& path);
+// F32, BF16, I32, U32, BOOL, and F16, which becomes fp32; all are converted to a dtype that is asked for, as above.
+NamedTensors load_safetensors(Runtime& runtime, const std::string& path, std::optional<DType> as = {});
 void save_safetensors(const std::string& path, const NamedTensors& tensors);
 
 }  // namespace baretile

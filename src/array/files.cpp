@@ -117,22 +117,23 @@ Tensor tensor_of(Runtime& runtime, const NpyArray& array, std::optional<DType> a
   return converted<u8>(runtime, array, dtype, where);
 }
 
-template <class T>
-std::vector<T> words(const StoredTensor& stored) {
-  std::vector<T> out(stored.data.size() / sizeof(T));
-  if (!out.empty()) std::memcpy(out.data(), stored.data.data(), stored.data.size());
-  return out;
-}
-
-Tensor tensor_of(Runtime& runtime, const StoredTensor& stored, const std::string& where) {
-  Shape shape = shape_of(stored.shape, where);
-  if (stored.type == StoredType::i32) return Tensor::from_host(runtime, words<i32>(stored), std::move(shape));
-  if (stored.type == StoredType::u32) return Tensor::from_host(runtime, words<u32>(stored), std::move(shape));
-  if (stored.type == StoredType::bf16) return Tensor::from_host_bf16(runtime, words<u16>(stored), std::move(shape));
-  std::vector<float> values(stored.data.size() / stored_type_info(stored.type).block_bytes);
-  read_rows({stored.type, {values.size()}, stored.data}, 0, values);
-  const DType dtype = stored.type == StoredType::boolean ? DType::boolean : DType::fp32;
-  return Tensor::from_host(runtime, values, std::move(shape), dtype);
+Tensor tensor_of(Runtime& runtime, const StoredTensor& stored, std::optional<DType> as, const std::string& where) {
+  if (stored.type == StoredType::bf16 && as.value_or(DType::bf16) == DType::bf16) {
+    std::vector<u16> bits(stored.data.size() / 2);
+    if (!bits.empty()) std::memcpy(bits.data(), stored.data.data(), stored.data.size());
+    return Tensor::from_host_bf16(runtime, bits, shape_of(stored.shape, where));
+  }
+  if (stored.type == StoredType::bf16) {
+    std::vector<float> values(stored.data.size() / 2);
+    read_rows({StoredType::bf16, {values.size()}, stored.data}, 0, values);
+    return tensor_of(runtime, {"<f4", false, stored.shape, std::as_bytes(std::span(values))}, as, where);
+  }
+  const char* type = stored.type == StoredType::f32   ? "<f4"
+                     : stored.type == StoredType::f16 ? "<f2"
+                     : stored.type == StoredType::i32 ? "<i4"
+                     : stored.type == StoredType::u32 ? "<u4"
+                                                      : "|b1";
+  return tensor_of(runtime, NpyArray{type, false, stored.shape, stored.data}, as, where);
 }
 
 // A tensor's elements as a file holds them: booleans in a byte each, bf16 as bits.
@@ -207,11 +208,11 @@ void save_npz(const std::string& path, const NamedTensors& tensors) {
   archive.commit();
 }
 
-NamedTensors load_safetensors(Runtime& runtime, const std::string& path) {
+NamedTensors load_safetensors(Runtime& runtime, const std::string& path, std::optional<DType> as) {
   const Safetensors file(path);
   NamedTensors out;
   for (const auto& [name, stored] : file.tensors())
-    out[name] = tensor_of(runtime, stored, fmt::format("{}: tensor '{}'", path, name));
+    out[name] = tensor_of(runtime, stored, as, fmt::format("{}: tensor '{}'", path, name));
   return out;
 }
 

@@ -155,6 +155,11 @@ TEST_P(Files, SafetensorsOfEveryDtype) {
     EXPECT_EQ(read.at(name).shape(), tensor.shape()) << name;
     EXPECT_EQ(to_string(read.at(name)), to_string(tensor)) << name;
   }
+  const std::string numbers = path("numbers.safetensors");
+  save_safetensors(numbers, {{"half", all.at("a.half")}, {"words", all.at("words")}});
+  EXPECT_EQ(to_string(load_safetensors(runtime(), numbers, fp32).at("half")), to_string(all.at("a.half")));
+  EXPECT_EQ(load_safetensors(runtime(), numbers, fp32).at("words").to_host()[0], 0x1p32f);
+  EXPECT_THROW(load_safetensors(runtime(), numbers, DType::uint32), UsageError) << "1.0078125";
   EXPECT_THROW(save_safetensors(path("y"), {{"\xFF", Tensor::zeros(runtime(), {1})}}), UsageError);
   EXPECT_THROW(save_safetensors(path("y"), {{"__metadata__", Tensor::zeros(runtime(), {1})}}), UsageError);
   EXPECT_THROW(save_safetensors(path("y"), {{"b", Tensor::zeros(runtime(), {2, 2}, DType::bfp8)}}), Unsupported);
