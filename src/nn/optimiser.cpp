@@ -61,6 +61,10 @@ void Optimiser::step(const Parameters& parameters, const std::vector<Tensor>& gr
   if (gradients.size() != parameters.size())
     throw UsageError(
         fmt::format("step: {} parameters and {} gradients; give one for each.", parameters.size(), gradients.size()));
+  for (size_t i = 0; i < gradients.size(); ++i)
+    if (gradients[i].shape() != parameters[i]->shape())
+      throw UsageError(fmt::format("step: gradient {} is [{}], and its parameter [{}]; they must have one shape.", i,
+                                   fmt::join(gradients[i].shape(), ", "), fmt::join(parameters[i]->shape(), ", ")));
   Runtime& runtime = begin(parameters);
   update_all(parameters, gradients, upload(runtime));
   for (const Tensor* x : parameters) also.push_back(*x);

@@ -45,6 +45,7 @@ TEST_P(Optimisers, OneGradientForEachParameterAndTheSameParametersAlways) {
   const Tensor g = upload({{2}, {1, 2}});
   nn::Adam adam({});
   EXPECT_THROW(adam.step({&w}, {}), UsageError);
+  EXPECT_THROW(adam.step({&w}, {upload({{1}, {1}})}), UsageError) << "it would be broadcast";
   EXPECT_THROW(adam.step({}, {}), UsageError);
   adam.step({&w}, {g});
   EXPECT_THROW(adam.step({&other}, {upload({{3}, {1, 2, 3}})}), UsageError);
