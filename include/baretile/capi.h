@@ -5,7 +5,7 @@
 //     fprintf(stderr, "%s\n", bt_message());
 // Results come through the last pointer, which stays as it was when a call fails. Tensors are lazy: values are computed
 // when bt_to_host, bt_text or bt_realize asks for them. Any thread may call; calls take turns, and a message is its
-// thread's.
+// thread's. That a handle was freed before is not noticed.
 #ifndef BARETILE_CAPI_H
 #define BARETILE_CAPI_H
 #include <stddef.h>
@@ -18,10 +18,11 @@
 extern "C" {
 #endif
 
-typedef struct bt_runtime bt_runtime;  // an open device
-typedef struct bt_tensor bt_tensor;    // a value, or how to compute it
-typedef struct bt_jit bt_jit;          // a traced function
-typedef struct bt_op bt_op;            // an operation; lives as long as the library is loaded
+typedef struct bt_runtime bt_runtime;      // an open device
+typedef struct bt_tensor bt_tensor;        // a value, or how to compute it
+typedef struct bt_jit bt_jit;              // a traced function
+typedef struct bt_optimiser bt_optimiser;  // what makes new parameters of gradients
+typedef struct bt_op bt_op;                // an operation; lives as long as the library is loaded
 
 // Who must act; one value for each class of baretile/error.h.
 typedef int bt_status;
@@ -44,7 +45,7 @@ const char* bt_version(void);                  // "0.1.0"
 
 // Of a tensor's elements; include/baretile/tensor.h says what each keeps of a value.
 typedef int bt_dtype;
-enum { BT_BOOLEAN, BT_UINT32, BT_INT32, BT_BFP4, BT_BFP8, BT_BF16, BT_FP32 };
+enum { BT_BOOLEAN, BT_UINT32, BT_INT32, BT_BFP4, BT_BFP8, BT_BF16, BT_FP32, BT_AS_STORED = -1 };  // the last: of files
 
 // --- devices ---
 
@@ -101,6 +102,10 @@ const char* bt_op_doc(const bt_op* op);  // what it computes, in one line
 // `tensors` and `numbers` in the signature's order; numbers at its end may be left out where they have defaults.
 bt_status bt_apply(const bt_op* op, const bt_tensor* const* tensors, size_t tensor_count, const double* numbers,
                    size_t number_count, bt_tensor** result);
+// The precision of this thread's products that name none, BT_STANDARD at first, and if `before` is not NULL, what it
+// was; include/baretile/tensor.h says what each keeps.
+enum { BT_FAST, BT_STANDARD, BT_FULL };
+bt_status bt_set_precision(int precision, int* before);
 // Sums of products by NumPy's notation with an arrow, as "ij,jk->ik"; one or two tensors.
 bt_status bt_einsum(const char* formula, const bt_tensor* const* tensors, size_t count, bt_tensor** result);
 // The largest `count` of the last axis, the largest first, and where they stand.
@@ -116,7 +121,8 @@ bt_status bt_grad(const bt_tensor* loss, const bt_tensor* const* wrt, size_t cou
 // Gives each of its results to bt_jit_result, and new values to state by bt_set or bt_assign. `inputs` are the call's.
 // What is not BT_OK becomes bt_jit_call's status. It may not ask for values that depend on inputs or state.
 typedef bt_status (*bt_function)(void* data, bt_jit* jit, const bt_tensor* const* inputs, size_t count);
-// `state`: the tensors that the function gives new values; they must outlive the jit. All others are constants to it.
+// `state`: the tensors that the function gives new values; they and `data` must outlive the jit. All others are
+// constants to it.
 bt_status bt_jit_new(bt_function function, void* data, bt_tensor* const* state, size_t state_count, bt_jit** result);
 bt_status bt_jit_result(bt_jit* jit, const bt_tensor* tensor);  // called by the function
 // `*made` results, computed; there must be room for them.
@@ -124,6 +130,45 @@ bt_status bt_jit_call(bt_jit* jit, const bt_tensor* const* inputs, size_t count,
                       size_t* made);
 // Its state stays as it is.
 void bt_jit_free(bt_jit* jit);
+
+// --- neural networks: layers and losses are operations; here is what changes their weights, as bt_set does ---
+
+// First weights of linear layers one behind the other: for each i, parameters[2 i] is the weight [widths[i + 1],
+// widths[i]] and parameters[2 i + 1] the bias [widths[i + 1]], for the operation `linear`; 2 (count - 1) in all.
+// Uniform within 1 / sqrt(widths[i]), by the Mersenne Twister of a seed below 2^32.
+bt_status bt_mlp(bt_runtime* runtime, const int64_t* widths, size_t count, uint64_t seed, bt_dtype dtype,
+                 bt_tensor** parameters);
+// The length of all gradients together; these are scaled, as bt_set does it, so that it is at most `largest`.
+bt_status bt_clip_grad_norm(bt_tensor* const* gradients, size_t count, double largest, bt_tensor** length);
+
+// `rule`: "SGD" (options rate, momentum, weight_decay), "Adam" or "AdamW" (rate, beta1, beta2, epsilon, weight_decay);
+// options that are not named are PyTorch's.
+bt_status bt_optimiser_new(const char* rule, const char* const* options, const double* values, size_t count,
+                           bt_optimiser** result);
+// From the next step on. Of `rate`, and AdamW's weight_decay; nothing is compiled for either.
+bt_status bt_optimiser_set(bt_optimiser* optimiser, const char* option, double value);
+// Computes `also` (a loss, say), the new parameters and the optimiser's own state as one program. There are as many
+// gradients as parameters, and in each step the same parameters.
+bt_status bt_optimiser_step(bt_optimiser* optimiser, bt_tensor* const* parameters, size_t count,
+                            const bt_tensor* const* gradients, size_t gradient_count, const bt_tensor* const* also,
+                            size_t also_count);
+// A trainer that was made with it keeps what it needs.
+void bt_optimiser_free(bt_optimiser* optimiser);
+// bt_jit_call of `*result` with a batch is a step: loss, gradients, clipping (bt_clip_grad_norm's `largest`, or 0) and
+// update, as one submission. The function gives one result, the loss, of one element; so does bt_jit_call: before the
+// update. Parameters and `data` must outlive the trainer, which bt_jit_free frees.
+bt_status bt_trainer_new(bt_function loss, void* data, bt_tensor* const* parameters, size_t count,
+                         bt_optimiser* optimiser, double clip, bt_jit** result);
+
+// --- files, by their endings: .npy is one tensor without a name; .npz and .safetensors are tensors by name ---
+
+// Gets one tensor, which is its own to free; the name, "" of a .npy, is valid until it returns.
+typedef void (*bt_named)(void* data, const char* name, bt_tensor* tensor);
+// All tensors of a file, in the order of their names; to no one if one cannot be read. `as`: their dtype, or
+// BT_AS_STORED; integers take only values that they hold. include/baretile/files.h says what is read.
+bt_status bt_load(bt_runtime* runtime, const char* path, bt_dtype as, bt_named each, void* data);
+// Written whole or not at all. `names`: of each tensor; NULL for a .npy.
+bt_status bt_save(const char* path, const char* const* names, const bt_tensor* const* tensors, size_t count);
 
 #ifdef __cplusplus
 }

@@ -1,109 +1,35 @@
-// The C interface over tensors. Exceptions end here: `guarded` turns each class into its status and keeps the message.
+// The C interface over tensors: devices, values, operations, gradients.
 #include "baretile/capi.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <mutex>
-#include <new>
+#include <optional>
 
-#include "baretile/autograd.h"
-#include "baretile/jit.h"
 #include "baretile/random.h"
-#include "baretile/runtime.h"
 #include "capi/functions.h"
+#include "capi/handles.h"
 #include "compiler/graph/shape.h"
 #include "tensor/expr.h"
 
+using namespace baretile::capi;
+using baretile::DefaultPrecision;
 using baretile::DType;
-using baretile::Jit;
+using baretile::Precision;
 using baretile::Runtime;
 using baretile::Tensor;
 using baretile::UsageError;
 
-struct bt_runtime {
-  std::shared_ptr<Runtime> runtime;
-};
-// Tensors share the device, so that it outlives them whatever the order of bt_close and bt_free.
-struct bt_tensor {
-  std::shared_ptr<Runtime> runtime;  // null: of no device
-  Tensor tensor;
-};
-
-struct bt_jit {
-  std::shared_ptr<Runtime> runtime;
-  std::vector<Tensor> results;
-  std::unique_ptr<Jit> jit;
-};
-
 static_assert(int(DType::boolean) == BT_BOOLEAN && int(DType::uint32) == BT_UINT32 && int(DType::int32) == BT_INT32 &&
               int(DType::bfp4) == BT_BFP4 && int(DType::bfp8) == BT_BFP8 && int(DType::bf16) == BT_BF16 &&
               int(DType::fp32) == BT_FP32);
+static_assert(int(Precision::fast) == BT_FAST && int(Precision::standard) == BT_STANDARD &&
+              int(Precision::full) == BT_FULL);
 
 namespace {
 
-using Owner = std::shared_ptr<Runtime>;
-
-thread_local std::string message, text;
-// Expressions share nodes, which computing and freeing change: one call at a time, and those that a traced function
-// makes.
-std::recursive_mutex turns;
-
-struct Failed {
-  bt_status status;  // of a traced function, which left the message
-};
-
-bt_status fail(bt_status status, const char* what) noexcept {
-  try {
-    message = what;
-  } catch (const std::bad_alloc&) {
-    message.clear();
-  }
-  return status;
-}
-
-template <typename Body>
-bt_status guarded(Body body) noexcept {
-  try {
-    const std::lock_guard turn(turns);
-    body();
-    return BT_OK;
-  } catch (const Failed& failed) {
-    return failed.status;
-  } catch (const UsageError& e) {
-    return fail(BT_USAGE_ERROR, e.what());
-  } catch (const baretile::Unsupported& e) {
-    return fail(BT_UNSUPPORTED, e.what());
-  } catch (const baretile::SystemError& e) {
-    return fail(BT_SYSTEM_ERROR, e.what());
-  } catch (const baretile::DeviceError& e) {
-    return fail(BT_DEVICE_ERROR, e.what());
-  } catch (const baretile::CompileError& e) {
-    return fail(BT_COMPILE_ERROR, e.what());
-  } catch (const baretile::SimFault& e) {
-    return fail(BT_SIM_FAULT, e.what());
-  } catch (const baretile::OutOfMemory& e) {
-    return fail(BT_OUT_OF_MEMORY, e.what());
-  } catch (const std::bad_alloc&) {
-    return fail(BT_OUT_OF_MEMORY, "the host has no memory left for this; free tensors, or use smaller ones");
-  } catch (const std::exception& e) {
-    return fail(BT_INTERNAL_ERROR, e.what());
-  } catch (...) {
-    return fail(BT_INTERNAL_ERROR, "an exception of unknown type; this is a bug in baretile");
-  }
-}
-
-template <typename T>
-T& needed(T* pointer, const char* name) {
-  if (!pointer) throw UsageError(fmt::format("{} is NULL; give a pointer", name));
-  return *pointer;
-}
-
-void give(bt_tensor** result, Owner owner, Tensor tensor) {
-  bt_tensor*& place = needed(result, "the pointer for the result");
-  place = new bt_tensor{std::move(owner), std::move(tensor)};
-}
+thread_local std::string text;
+thread_local std::optional<DefaultPrecision> precision;
 
 // A call that makes a tensor on a device: result = body(device).
 template <typename Body>
@@ -120,30 +46,6 @@ baretile::Shape shape_of(const int64_t* extents, size_t rank) {
   baretile::compiler::check_extents("tensor", shape);
   return shape;
 }
-
-DType dtype_of(bt_dtype dtype) {
-  if (dtype < BT_BOOLEAN || dtype > BT_FP32)
-    throw UsageError(fmt::format("{} is no dtype; give one of bt_dtype", int(dtype)));
-  return DType(dtype);
-}
-
-// What a call gets: its tensors, NULL as an empty one, and the device they lie on.
-struct Operands {
-  Owner owner;
-  std::vector<Tensor> tensors;
-
-  Operands(const bt_tensor* const* given, size_t count) {
-    if (count > 0) needed(given, "tensors");
-    for (size_t i = 0; i < count; ++i) {
-      tensors.push_back(given[i] ? given[i]->tensor : Tensor());
-      if (given[i] && !owner) owner = given[i]->runtime;
-    }
-  }
-  void need_all() const {
-    for (size_t i = 0; i < tensors.size(); ++i)
-      if (!tensors[i]) throw UsageError(fmt::format("tensor {} is NULL; give a tensor", i));
-  }
-};
 
 template <typename T>
 std::span<const T> values_at(const void* values, size_t count) {
@@ -196,7 +98,6 @@ Tensor random_tensor(const std::string& distribution, const Tensor& key, const b
 
 }  // namespace
 
-const char* bt_message() { return message.c_str(); }
 const char* bt_version() { return BARETILE_VERSION; }
 const char* bt_status_name(bt_status status) {
   static constexpr const char* kNames[] = {"OK",           "UsageError", "Unsupported", "SystemError",  "DeviceError",
@@ -310,6 +211,16 @@ bt_status bt_apply(const bt_op* op, const bt_tensor* const* tensors, size_t tens
   });
 }
 
+bt_status bt_set_precision(int value, int* before) {
+  return guarded([&] {
+    if (value < BT_FAST || value > BT_FULL)
+      throw UsageError(fmt::format("{} is no precision; give BT_FAST, BT_STANDARD or BT_FULL", value));
+    if (before) *before = int(DefaultPrecision::now());
+    precision.reset();  // it would give back what was before it
+    precision.emplace(Precision(value));
+  });
+}
+
 bt_status bt_einsum(const char* formula, const bt_tensor* const* tensors, size_t count, bt_tensor** result) {
   return guarded([&] {
     const Operands all(tensors, count);
@@ -338,57 +249,6 @@ bt_status bt_grad(const bt_tensor* loss, const bt_tensor* const* wrt, size_t cou
     const bt_tensor& of = needed(loss, "loss");
     const Operands all(wrt, count);
     all.need_all();
-    if (count > 0) needed(gradients, "gradients");
-    std::vector<std::unique_ptr<bt_tensor>> found;
-    for (Tensor& gradient : baretile::grad(of.tensor, all.tensors))
-      found.push_back(std::make_unique<bt_tensor>(bt_tensor{of.runtime, std::move(gradient)}));
-    for (size_t i = 0; i < found.size(); ++i) gradients[i] = found[i].release();
+    give_all(gradients, of.runtime, baretile::grad(of.tensor, all.tensors));
   });
-}
-
-bt_status bt_jit_new(bt_function function, void* data, bt_tensor* const* state, size_t state_count, bt_jit** result) {
-  return guarded([&] {
-    if (!function) throw UsageError("the function is NULL; give a pointer");
-    bt_jit*& place = needed(result, "the pointer for the result");
-    if (state_count > 0) needed(state, "state");
-    auto made = std::make_unique<bt_jit>();
-    std::vector<Tensor*> states;
-    for (size_t i = 0; i < state_count; ++i) {
-      states.push_back(&needed(state[i], "a state tensor").tensor);
-      if (!made->runtime) made->runtime = state[i]->runtime;
-    }
-    const auto traced = [function, data, jit = made.get()](const std::vector<Tensor>& inputs) {
-      std::vector<bt_tensor> handles;
-      for (const Tensor& input : inputs) handles.push_back({jit->runtime, input});
-      std::vector<const bt_tensor*> pointers;
-      for (const bt_tensor& handle : handles) pointers.push_back(&handle);
-      jit->results.clear();
-      if (const bt_status status = function(data, jit, pointers.data(), pointers.size())) throw Failed{status};
-      return std::move(jit->results);
-    };
-    made->jit = std::make_unique<Jit>(traced, std::move(states));
-    place = made.release();
-  });
-}
-
-bt_status bt_jit_result(bt_jit* jit, const bt_tensor* tensor) {
-  return guarded([&] { needed(jit, "jit").results.push_back(needed(tensor, "tensor").tensor); });
-}
-
-bt_status bt_jit_call(bt_jit* jit, const bt_tensor* const* inputs, size_t count, bt_tensor** results, size_t room,
-                      size_t* made) {
-  return guarded([&] {
-    const Operands given(inputs, count);
-    given.need_all();
-    if (!needed(jit, "jit").runtime) jit->runtime = given.owner;
-    const std::vector<Tensor> out = (*jit->jit)(given.tensors);
-    needed(made, "the pointer for the number of results") = out.size();
-    if (out.size() > room) throw UsageError(fmt::format("{} results, and room for {}", out.size(), room));
-    for (size_t i = 0; i < out.size(); ++i) give(&needed(results, "results") + i, jit->runtime, out[i]);
-  });
-}
-
-void bt_jit_free(bt_jit* jit) {
-  const std::lock_guard turn(turns);
-  delete jit;
 }

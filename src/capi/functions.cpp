@@ -33,6 +33,7 @@ DType dtype_at(C c, size_t i) {
 
 Precision precision_at(C c, size_t i) {
   const i64 number = c.whole(i);
+  if (number == -1) return DefaultPrecision::now();
   if (number < 0 || number > 2)
     throw UsageError(fmt::format("{}: {} is no precision; give 0 (fast), 1 (standard) or 2 (full)", c.name, number));
   return Precision(number);
@@ -89,7 +90,8 @@ std::vector<Row> make_rows() {
       {"tril(x; diagonal=0)", "zero above a diagonal", [](C c) { return tril(c[0], c.whole(0)); }},
       {"triu(x; diagonal=0)", "zero below a diagonal", [](C c) { return triu(c[0], c.whole(0)); }},
 
-      {"matmul(x, y; precision=1)", "matrix product; precision 0 is fast, 1 standard, 2 full fp32",
+      {"matmul(x, y; precision=-1)",
+       "matrix product; precision 0 is fast, 1 standard, 2 full fp32, -1 the thread's (standard, unless it was set)",
        [](C c) { return matmul(c[0], c[1], precision_at(c, 0)); }},
       {"outer(x, y)", "all products of two vectors", [](C c) { return outer(c[0], c[1]); }},
       {"floor_divide(x, y)", "x over y, rounded down", [](C c) { return floor_divide(c[0], c[1]); }},
@@ -123,23 +125,25 @@ std::vector<Row> make_rows() {
       {"rms_norm(x, weight; epsilon=1e-5)", "x over its root mean square in the last axis, times weight",
        [](C c) { return rms_norm(c[0], c[1], float(c.number(0))); }},
       {"layer_norm(x, weight, bias; epsilon=1e-5)",
-       "x with mean 0 and variance 1 in the last axis, times weight plus bias",
+       "x with mean 0 and variance 1 in the last axis, times weight plus bias, which have its extent",
        [](C c) { return nn::layer_norm(c[0], c[1], c[2], float(c.number(0))); }},
       {"rope(x, cos, sin)", "rotary embedding; sin negated in its first half",
        [](C c) { return rope(c[0], c[1], c[2]); }},
-      {"linear(x, weight, bias?)", "x by the transpose of weight [out, in], plus bias",
+      {"linear(x, weight, bias?)", "x [..., in] by the transpose of weight [out, in], plus bias [out]",
        [](C c) { return nn::linear(c[0], c[1], c[2]); }},
-      {"embedding(table, index)", "rows of a table at any shape of index",
+      {"embedding(table, index)", "rows of a table [m, c] at an int32 index of any shape: [..., c]",
        [](C c) { return nn::embedding(c[0], c[1]); }},
       {"attention(query, key, value, mask?; causal=0, scale=0)",
-       "softmax(scale q kT + mask) v as one kernel; scale 0 is 1 / sqrt(d)",
+       "softmax(scale q kT + mask) v of [..., rows, d], [..., span, d], [..., span, e] as one kernel; scale 0 is 1 / "
+       "sqrt(d), mask is boolean (what is seen) or added; causal: the last query sees all of the span",
        [](C c) {
          nn::AttentionOptions options{.mask = c[3], .causal = c.flag(0)};
          if (c.number(1) != 0) options.scale = c.number(1);
          return nn::scaled_dot_product_attention(c[0], c[1], c[2], options);
        }},
-      {"mse(x, target)", "mean of the squared differences", [](C c) { return nn::mse(c[0], c[1]); }},
-      {"cross_entropy(logits, labels)", "mean loss of [n, classes] against n integers",
+      {"mse(x, target)", "mean of the squared differences, of shape []", [](C c) { return nn::mse(c[0], c[1]); }},
+      {"cross_entropy(logits, labels)",
+       "mean of -log_softmax(logits) at the labels: of [n, classes] and integers [n], gives []",
        [](C c) { return nn::cross_entropy(c[0], c[1]); }},
   };
 }

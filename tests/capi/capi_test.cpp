@@ -1,60 +1,15 @@
 #include "baretile/capi.h"
 
-#include <gmock/gmock.h>
-
-#include <cmath>
 #include <cstring>
 #include <set>
 
-#include "pci/simulators.h"
+#include "capi/support.h"
 
-namespace baretile {
+namespace baretile::capi_test {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-struct Freed {
-  void operator()(bt_tensor* x) const { bt_free(x); }
-  void operator()(bt_runtime* rt) const { bt_close(rt); }
-};
-using Handle = std::unique_ptr<bt_tensor, Freed>;
-
-class Capi : public testing::Test {
- protected:
-  void SetUp() override {
-    SKIP_WITHOUT_SIMULATOR("sim");
-    if (bt_runtime* rt = nullptr; !runtime) {
-      ASSERT_EQ(bt_open("sim", &rt), BT_OK) << bt_message();
-      runtime.reset(rt);
-    }
-  }
-  static void TearDownTestSuite() { runtime.reset(); }
-
-  static Handle tensor(std::vector<float> values, std::vector<int64_t> shape, bt_dtype dtype = BT_FP32) {
-    bt_tensor* x = nullptr;
-    EXPECT_EQ(bt_from_host(runtime.get(), values.data(), BT_FP32, shape.data(), shape.size(), dtype, &x), BT_OK)
-        << bt_message();
-    return Handle(x);
-  }
-  static bt_status apply(const char* op, std::vector<const bt_tensor*> tensors, std::vector<double> numbers,
-                         Handle& to) {
-    bt_tensor* result = nullptr;
-    const bt_status status =
-        bt_apply(bt_op_by_name(op), tensors.data(), tensors.size(), numbers.data(), numbers.size(), &result);
-    to.reset(result);
-    return status;
-  }
-  static std::vector<float> floats(const Handle& x) {
-    size_t count = 1;
-    for (size_t i = 0; i < bt_rank(x.get()); ++i) count *= size_t(bt_shape(x.get())[i]);
-    std::vector<float> values(count);
-    EXPECT_EQ(bt_to_host(x.get(), values.data(), count * 4), BT_OK) << bt_message();
-    return values;
-  }
-
-  static inline std::unique_ptr<bt_runtime, Freed> runtime;
-};
 
 TEST_F(Capi, OperationsByNameTakeNumbersWithDefaults) {
   const Handle x = tensor({1, 5, -3, 2}, {2, 2});
@@ -283,4 +238,4 @@ TEST(CapiTable, ListsEveryOperationOnceWithASignatureAndAWord) {
 }
 
 }  // namespace
-}  // namespace baretile
+}  // namespace baretile::capi_test
