@@ -8,7 +8,7 @@
 Every operation of the library is here twice, baretile.softmax(x, axis=-1) and x.softmax(axis=-1); help() describes it.
 """
 
-from . import random
+from . import nn, random
 from ._native import (
     DTYPES,
     CompileError,
@@ -22,8 +22,9 @@ from ._native import (
     UsageError,
     bt_version,
 )
+from .files import load, save
 from .jit import jit
-from .ops import FUNCTIONS, arange, einsum, eye, full, grad, ones, realize, topk, zeros
+from .ops import FUNCTIONS, arange, einsum, eye, full, grad, ones, precision, realize, topk, zeros
 from .tensor import Runtime, Tensor
 
 __version__ = bt_version().decode()

@@ -16,13 +16,18 @@ class jit:
     for values.
     """
 
+    _handle = None
+
     def __init__(self, function, state=()):
-        self._handle, self._error, self._many = None, None, False
+        self._start(n.bt_jit_new, function, state)
+
+    def _start(self, make, function, state, *more):
+        self._error, self._many = None, False
         self._function, self._state = function, list(state)  # kept alive
         self._callback = n.FUNCTION(self._trace)
         self._runtime = next((t._runtime for t in self._state), None)
         handle = ctypes.c_void_p()
-        n.bt_jit_new(self._callback, None, *n.handles(self._state), ctypes.byref(handle))
+        make(self._callback, None, *n.handles(self._state), *more, ctypes.byref(handle))
         self._handle = handle.value
 
     def __del__(self, free=n.bt_jit_free):

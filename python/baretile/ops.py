@@ -1,5 +1,6 @@
 """Functions and methods from the library's own table of operations: one each, named and documented as there."""
 
+import contextlib
 import ctypes
 import inspect
 
@@ -147,6 +148,19 @@ def eye(rows, cols=None, dtype="fp32", device=None):
 def realize(*tensors):
     """Computes all of them as one program."""
     n.bt_realize(*n.handles(tensors))
+
+
+@contextlib.contextmanager
+def precision(name):
+    """with bt.precision("full"): of this thread's products that name none; "fast", "standard" (at first) or "full"."""
+    if name not in _WORDS:
+        raise n.UsageError(f"'{name}' is no precision; there are {', '.join(_WORDS)}")
+    before = ctypes.c_int()
+    n.bt_set_precision(_WORDS[name], ctypes.byref(before))
+    try:
+        yield
+    finally:
+        n.bt_set_precision(before.value, None)
 
 
 def einsum(formula, *tensors):

@@ -1,30 +1,13 @@
 """The Python package on the device that BARETILE_DEVICE names; what it computes is compared with NumPy.
 
-NumPy is looked for in this Python, then in the environment that tools/test makes."""
+Runs this file, nn_test.py, files_test.py and the examples of docs/python.md."""
 
 import doctest
-import os
-import sys
 import threading
 import unittest
-from pathlib import Path
-
-try:
-    import numpy as np
-except ImportError:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    other = cache / "baretile" / "venv" / "bin" / "python"
-    if other.exists() and Path(sys.executable).absolute() != other:
-        os.execv(other, [str(other), *sys.argv])
-    np = None
 
 import baretile as bt
-
-with_numpy = unittest.skipIf(np is None, "NumPy is not installed")
-
-
-def random(*shape, seed=0):
-    return np.random.default_rng(seed).uniform(-4, 4, shape).astype(np.float32)
+from support import ROOT, np, random, with_numpy
 
 
 class Basics(unittest.TestCase):
@@ -217,10 +200,9 @@ class AgainstNumpy(unittest.TestCase):
 
 
 def load_tests(loader, tests, pattern):
-    """The examples of docs/python.md are tests too; they need NumPy."""
-    if np is not None:
-        page = Path(__file__).resolve().parents[2] / "docs" / "python.md"
-        tests.addTests(doctest.DocFileSuite(str(page), module_relative=False))
+    tests.addTests(loader.loadTestsFromNames(["nn_test", "files_test"]))
+    if np is not None:  # which the page's examples need
+        tests.addTests(doctest.DocFileSuite(str(ROOT / "docs" / "python.md"), module_relative=False))
     return tests
 
 
