@@ -84,6 +84,21 @@ TEST_F(CapiNn, ATrainerStepsAndKeepsItsOptimiser) {
   EXPECT_THAT(floats(w), ElementsAre(0, 0.75));
 }
 
+TEST_F(CapiNn, AnOptimiserKeepsTheDeviceOfItsStateOpen) {
+  bt_runtime* rt = nullptr;
+  ASSERT_EQ(bt_open("sim", &rt), BT_OK) << bt_message();
+  const float values[] = {4, 2};
+  const int64_t shape[] = {2};
+  bt_tensor* made = nullptr;
+  ASSERT_EQ(bt_from_host(rt, values, BT_FP32, shape, 1, BT_FP32, &made), BT_OK) << bt_message();
+  Handle w(made);
+  const Optimiser adam = optimiser("Adam", {"rate"}, {1});
+  ASSERT_EQ(step(adam, w, w.get()), BT_OK) << bt_message();
+  bt_close(rt);
+  EXPECT_NEAR(floats(w)[0], 3, 1e-6) << "the first step of Adam is the rate";
+  w.reset();
+}
+
 TEST_F(CapiNn, GradientsAreClippedInPlaceAndInTraining) {
   const Handle g = tensor({3}, {1}), h = tensor({-4}, {1, 1});
   bt_tensor* both[] = {g.get(), h.get()};
