@@ -34,6 +34,7 @@ class Linear:
         self.weight, self.bias = _linear_layers([inputs, outputs], seed, dtype, device)
 
     def __call__(self, x):
+        """[..., outputs] of x [..., inputs]; UsageError if its last axis is another."""
         return FUNCTIONS["linear"](x, self.weight, self.bias)
 
     def parameters(self):
@@ -56,6 +57,7 @@ class MLP:
             self.layers.append(layer)
 
     def __call__(self, x):
+        """[..., widths[-1]] of x [..., widths[0]]; UsageError if its last axis is another."""
         for layer in self.layers[:-1]:
             x = self.activation(layer(x))
         return self.layers[-1](x)

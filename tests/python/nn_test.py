@@ -116,12 +116,56 @@ class Optimisers(unittest.TestCase):
         np.testing.assert_allclose(gradients[1].numpy(), b * 2 / length, 1e-5)
 
 
+def recorded(program):
+    """The losses that tools/torch_losses.py wrote."""
+    text = (ROOT / "tests" / "nn" / f"{program}.losses").read_text()
+    return [float(x) for x in re.findall(r": loss (\S+)", text)]
+
+
+class Gpt:
+    """tests/nn/train_gpt.cpp in Python: contexts of 32 bytes, two layers of width 64 and two heads."""
+
+    def __init__(self, numbers):
+        def linear(inputs, outputs):
+            return [bt.Tensor(x) for x in numbers.layers(inputs, outputs)]
+
+        def norm():
+            return [bt.ones(64), bt.zeros(64)]
+
+        self.table, self.positions, self.last = linear(64, 256)[0], linear(64, 32)[0], norm()
+        sizes = [(64, 192), (64, 64), (64, 256), (256, 64)]
+        self.blocks = [[norm(), norm(), *[linear(*size) for size in sizes]] for _ in range(2)]
+
+    def parameters(self):
+        return [self.table, self.positions, *self.last, *[p for block in self.blocks for pair in block for p in pair]]
+
+    def __call__(self, tokens):
+        x = bt.embedding(self.table, tokens) + self.positions
+        for before, between, qkv, out, up, down in self.blocks:
+            parts = bt.linear(bt.layer_norm(x, *before), *qkv).reshape(-1, 32, 3, 2, 32).permute(2, 0, 3, 1, 4)
+            mixed = bt.attention(parts[0], parts[1], parts[2], causal=True).permute(0, 2, 1, 3)
+            x = x + bt.linear(mixed.reshape(-1, 32, 64), *out)
+            x = x + bt.linear(bt.gelu(bt.linear(bt.layer_norm(x, *between), *up)), *down)
+        return bt.linear(bt.layer_norm(x, *self.last), self.table)
+
+
 @with_numpy
 class Training(unittest.TestCase):
+    def test_the_gpt_of_the_pages_loses_as_pytorch_does(self):
+        losses, numbers = recorded("train_gpt")[:2], Twister(7)
+        text = np.frombuffer((ROOT / "tests" / "nn" / "corpus.txt").read_bytes(), np.uint8).astype(np.int32)
+        model = Gpt(numbers)
+        train = bt.nn.Trainer(lambda x, y: bt.cross_entropy(model(x).reshape(-1, 256), y.reshape(-1)),
+                              model.parameters(), bt.nn.AdamW(rate=3e-3))
+        with bt.precision("full"):
+            for expected in losses:
+                first = [numbers.words.random_raw() % (len(text) - 32) for _ in range(4)]
+                batch = [bt.Tensor(np.stack([text[f + d : f + d + 32] for f in first])) for d in (0, 1)]
+                self.assertAlmostEqual(train(*batch).item(), expected, delta=3e-6 * losses[0])
+
     def test_the_mlp_of_the_pages_loses_as_pytorch_does(self):
         """tests/nn/train_mlp.cpp in Python."""
-        recorded = (ROOT / "tests" / "nn" / "train_mlp.losses").read_text()
-        losses = [float(x) for x in re.findall(r": loss (\S+)", recorded)]
+        losses = recorded("train_mlp")
         random, ring = Twister(7), np.arange(96, dtype=np.int32) % 2
         draws = random.uniform(96, 2)
         angle = (np.float32(6.2831853) * draws[:, 0]).astype(float)
