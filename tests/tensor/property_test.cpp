@@ -401,6 +401,7 @@ void Properties::run_part(u32 part) {
   const u32 first = from_environment("BARETILE_SEED", 1),
             count = from_environment("BARETILE_PROGRAMS", GetParam() == std::string("sim") ? 200 : 40);
   for (u32 seed = first + count * part / kParts; seed < first + count * (part + 1) / kParts; ++seed) {
+    SCOPED_TRACE(fmt::format("program {}", seed));
     const Steps steps = random_steps(runtime(), seed);
     const std::string found = wrong(steps);
     if (found.empty()) continue;

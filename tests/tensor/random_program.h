@@ -225,10 +225,12 @@ class Interpreter {
 
 inline void Interpreter::product() {
   const Value& x = operand(step_.a);
-  if (x.array.shape.size() < 2 || is_integer(x.dtype)) return;
+  if (x.array.shape.size() < 2) return;
   const i64 rows = x.array.shape[x.array.shape.size() - 2], k = x.array.shape.back();
   const auto fits = [&](const Value& v) {
-    return v.array.shape.size() == 2 && !is_integer(v.dtype) && v.array.shape[0] == k;
+    const bool both_whole = !is_float(v.dtype) && !is_float(x.dtype);
+    return v.array.shape.size() == 2 && v.array.shape[0] == k &&
+           (both_whole || (!is_integer(v.dtype) && !is_integer(x.dtype)));
   };
   const u32 second = partner(step_.b, fits);
   Value y = values[second];
@@ -251,7 +253,16 @@ inline void Interpreter::product() {
   const Array sizes = baretile::tensor_test::product(map(x.array, [](double v) { return std::fabs(v); }),
                                                      map(y.array, [](double v) { return std::fabs(v); }), shape);
   for (const double v : sizes.values) terms = std::max(terms, v);
-  // The matrix unit keeps 11 bits of the largest of eight products, and sums these in 32 bits.
+  const std::string code = fmt::format("matmul({}, {})", name(step_.a), right);
+  const Array out = baretile::tensor_test::product(x.array, y.array, shape);
+  if (!is_float(x.dtype) && !is_float(y.dtype)) {
+    if (terms < 0x1p53)
+      give(matmul(x.tensor, y.tensor), out,
+           std::max(x.dtype, y.dtype) == DType::boolean ? DType::int32 : std::max(x.dtype, y.dtype), 0, code);
+    return;
+  }
+  // The matrix unit keeps 11 bits of the largest of eight products, and sums these in 32 bits. With fp32 on the right
+  // it takes the first 11 bits of one operand and 10 of the other.
   const double unit = grid(x.array) * grid(y.array);
   bool exact =
       x.error == 0 && y.error == 0 && terms < unit * 0x1p24 && greatest(x.array) * greatest(y.array) <= unit * 0x1p10;
@@ -259,10 +270,10 @@ inline void Interpreter::product() {
     for (const double v : array->values) exact = exact && bf16_value(v) == v;
   }
   const DType dtype = std::max({x.dtype, y.dtype, bf16});
+  const double rounding = y.dtype == fp32 ? 0x1p-9 + 0x1p-10 + 0x1p-11 : 0x1p-9;
   const double error =
-      exact ? 0 : terms * 0x1p-9 + double(k) * (x.error * greatest(y.array) + y.error * greatest(x.array));
-  give(matmul(x.tensor, y.tensor), baretile::tensor_test::product(x.array, y.array, shape), dtype, error,
-       fmt::format("matmul({}, {})", name(step_.a), right));
+      exact ? 0 : terms * rounding + double(k) * (x.error * greatest(y.array) + y.error * greatest(x.array));
+  give(matmul(x.tensor, y.tensor), out, dtype, error, code);
 }
 
 inline void Interpreter::cast() {
