@@ -19,8 +19,10 @@ Tensor uniform(Runtime& runtime, Shape shape, double bound, std::mt19937& random
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Shape shape = x.shape();
+  i64 rows = 1;  // counted, as -1 is no number of rows of no elements
+  for (size_t axis = 0; axis + 1 < shape.size(); ++axis) rows *= shape[axis];
   // As one matrix: the weights' gradient is one product then, not a sum of many.
-  Tensor out = matmul(x.reshape({-1, x.size(-1)}), weight.transpose());
+  Tensor out = matmul(x.reshape({rows, x.size(-1)}), weight.transpose());
   if (bias) out = out + bias;
   shape.back() = weight.size(0);
   return out.reshape(std::move(shape));
