@@ -1,12 +1,13 @@
-// What the harness runs: for every row of ops.def and every function of tensor.h, operands of a shape and a dtype, and
-// a call. What the result must be follows from the graph, evaluated in double by the book (compiler/reference.h), or
-// from a formula of its own.
+// What the harness runs: for every row of ops.def and every function of tensor.h and nn.h, operands of a shape and a
+// dtype, and a call. What the result must be is a formula of its own (formulas.h); of the rows that work element by
+// element it is their reference in ops.def, which the graph of that one node is evaluated with (compiler/reference.h).
 #pragma once
 #include <fmt/format.h>
 
 #include <map>
 #include <optional>
 
+#include "ops/formulas.h"
 #include "tensor/derivative.h"
 #include "tensor/rows.h"
 #include "tensor/support.h"
@@ -60,8 +61,8 @@ struct Case {
   bool differentiable = false;
   double tolerance = 2e-6;  // of its gradient
   bool indexed = false;     // the second operand says where, not what
-  // The result in double; without one the graph says it.
-  std::function<Array(const std::vector<Array>&)> want = {};
+  bool on_device = false;   // there is no graph of it that means something without one
+  Want want = {};           // without one the graph says it
 };
 
 struct Entry {
@@ -70,20 +71,18 @@ struct Entry {
   std::function<std::optional<Case>(const Shape&, DType, Source&)> make;  // nothing where the shape does not fit
 };
 
-inline i64 extent(const Shape& shape, i64 axis) { return shape[size_t(axis < 0 ? axis + i64(shape.size()) : axis)]; }
-inline bool is_empty(const Shape& shape) { return compiler::element_count(shape) == 0; }
-inline std::vector<Array> arrays(const Case& c) {
-  std::vector<Array> out;
+inline Arrays arrays(const Case& c) {
+  Arrays out;
   for (const Input& input : c.inputs) out.push_back(input.value);
   return out;
 }
-inline Array wanted(const Case& c, const std::vector<Array>& inputs) {
-  if (c.want) return c.want(inputs);
+inline Array graph_by_the_book(const Case& c, const Arrays& inputs) {
   Tensors tensors;
   for (size_t n = 0; n < inputs.size(); ++n) tensors.push_back(Tensor::placeholder(inputs[n].shape, c.inputs[n].dtype));
-  const Tensor result = c.call(tensors);
-  if (is_empty(result.shape())) return {result.shape(), {}};
-  return by_the_book({result}, tensors, inputs)[0];
+  return by_the_book({c.call(tensors)}, tensors, inputs)[0];
+}
+inline Array wanted(const Case& c, const Arrays& inputs) {
+  return c.want ? c.want(inputs) : graph_by_the_book(c, inputs);
 }
 inline bool finite(const Array& x) {
   return std::all_of(x.values.begin(), x.values.end(), [](double v) { return std::isfinite(v); });

@@ -1,7 +1,7 @@
-// One harness for every row of ops.def and every function of tensor.h (cases.h): alone and in a chain, twice with other
-// buffers, offsets and numbers, recorded and replayed, on both simulators with equal bits; gradients against
+// One harness for every row of ops.def and every function of tensor.h and nn.h (cases.h): alone and in a chain, twice
+// with other buffers, offsets and numbers, recorded and replayed, on both simulators with equal bits; gradients against
 // differences. Results are compared with double, and what is stored around them with zero. It prints how many
-// combinations of operation, dtype and shape it ran.
+// combinations of operation, dtype and shape it ran: samples of them, or all (every.h).
 #include "ops/harness.h"
 
 #include <fstream>
@@ -10,29 +10,24 @@
 
 #include "ops/axis_cases.h"
 #include "ops/elementwise_cases.h"
-#include "ops/move_cases.h"
+#include "ops/every.h"
+#include "ops/index_cases.h"
+#include "ops/made_cases.h"
+#include "ops/nn_cases.h"
 #include "ops/product_cases.h"
+#include "ops/view_cases.h"
 
 namespace baretile::ops_test {
 namespace {
 
-std::vector<Entry> other_entries() {
-  std::vector<Entry> out = axis_entries();
-  for (const auto& more : {view_entries(), index_entries(), made_entries(), product_entries()})
+std::vector<Entry> all_entries() {
+  std::vector<Entry> out = elementwise_entries();
+  for (const auto& more :
+       {axis_entries(), view_entries(), index_entries(), made_entries(), product_entries(), nn_entries()})
     out.insert(out.end(), more.begin(), more.end());
   return out;
 }
 
-std::vector<DType> dtypes_of(const Entry& entry) {
-  std::vector<DType> out;
-  for (const DType dtype : kAll)
-    if (entry.dtypes & bit_of(dtype)) out.push_back(dtype);
-  return out;
-}
-void add(std::vector<Harness::Job>& jobs, const Entry& entry, const Shape& shape, DType dtype) {
-  Source values;
-  if (std::optional<Case> c = entry.make(shape, dtype, values)) jobs.push_back({entry.name, std::move(*c)});
-}
 // The next shape from a number on, with elements, that an entry takes.
 std::optional<Shape> fitting(const Entry& entry, size_t first, DType dtype) {
   for (size_t n = 0; n < kShapes.size(); ++n) {
@@ -45,6 +40,7 @@ std::optional<Shape> fitting(const Entry& entry, size_t first, DType dtype) {
 
 TEST(Harness, ElementByElementAlone) {
   const std::vector<Entry> entries = elementwise_entries();
+  if (const auto shapes = every_shape()) return run_alone(entries, *shapes);
   on_both([&](Harness& harness) {
     for (size_t n = 0; n < entries.size(); ++n) {
       const std::vector<DType> dtypes = dtypes_of(entries[n]);
@@ -61,6 +57,7 @@ TEST(Harness, ElementByElementAlone) {
 // every third in other dtypes, each for some of the shapes. All of them without elements.
 TEST(Harness, ElementByElementInChains) {
   const std::vector<Entry> entries = elementwise_entries();
+  if (const auto shapes = every_shape()) return run_in_chains(entries, *shapes);
   on_both([&](Harness& harness) {
     for (size_t s = 0; s < kShapes.size(); ++s)
       for (size_t d = 0; d < std::size(kAll); ++d) {
@@ -80,6 +77,7 @@ TEST(Harness, ElementByElementInChains) {
 }
 
 void run_entries(const std::vector<Entry>& entries) {
+  if (const auto shapes = every_shape()) return run_alone(entries, *shapes), run_in_chains(entries, *shapes);
   on_both([&](Harness& harness) {
     for (size_t n = 0; n < entries.size(); ++n) {
       const Entry& entry = entries[n];
@@ -108,6 +106,7 @@ TEST(Harness, IndicesAndNewTensors) {
   run_entries(entries);
 }
 TEST(Harness, Products) { run_entries(product_entries()); }
+TEST(Harness, Networks) { run_entries(nn_entries()); }
 
 // A row without a gradient does not change between its steps.
 void expect_flat(const std::string& name, const Case& c) {
@@ -117,13 +116,13 @@ void expect_flat(const std::string& name, const Case& c) {
 }
 
 TEST(Harness, GradientsAreDifferences) {
-  std::vector<Entry> entries = elementwise_entries();
-  for (Entry& entry : other_entries()) entries.push_back(std::move(entry));
+  const std::vector<Entry> entries = all_entries();
+  const std::vector<Shape> kFew{{1}, {33}, {31, 3}, {2, 3, 7}, {2, 1, 3, 5}};
   std::set<std::string> steps;
   for (const Row& row : kRows) steps.insert(row.name);
   u32 checked = 0;
   for (const Entry& entry : entries)
-    for (const Shape& shape : {Shape{1}, Shape{33}, Shape{31, 3}, Shape{2, 3, 7}, Shape{2, 1, 3, 5}}) {
+    for (const Shape& shape : every_shape().value_or(kFew)) {
       if (!(entry.dtypes & bit_of(fp32))) continue;
       Source values{1, true};
       const std::optional<Case> c = entry.make(shape, fp32, values);
@@ -133,13 +132,39 @@ TEST(Harness, GradientsAreDifferences) {
       ++checked;
     }
   fmt::print("{} gradients checked\n", checked);
-  EXPECT_GE(checked, 200u);
+  EXPECT_GE(checked, every_shape() ? 1u : 200u);
+}
+
+// No device: what the graphs are by the book is what the formulas say.
+TEST(Harness, GraphsMeanTheirFormulas) {
+  u32 checked = 0;
+  for (const Entry& entry : all_entries())
+    for (const DType dtype : dtypes_of(entry))
+      for (const Shape& shape : every_shape().value_or(kShapes)) {
+        Source values;
+        const std::optional<Case> c = entry.make(shape, dtype, values);
+        if (!c || !c->want || c->on_device) continue;
+        if (!every_shape() && compiler::element_count(shape) > 200) continue;
+        const Array want = c->want(arrays(*c)), got = graph_by_the_book(*c, arrays(*c));
+        if (!is_float(dtype) && (!finite(got) || largest(got) > 0x1p31))
+          continue;  // the book's integers do not wrap around
+        const std::string title =
+            fmt::format("{} {} {}", entry.name, compiler::to_string(dtype), compiler::to_string(shape));
+        ASSERT_EQ(got.shape, want.shape) << title;
+        const double bound = (dtype == bf16 ? 0x1p-7 : 1e-6) * (1 + largest(want));
+        u32 wrong = 0;
+        for (size_t n = 0; n < want.values.size(); ++n) wrong += !(std::fabs(got.values[n] - want.values[n]) <= bound);
+        EXPECT_EQ(wrong, 0u) << title << ": wrong elements of " << want.values.size();
+        ++checked;
+      }
+  fmt::print("{} graphs checked\n", checked);
 }
 
 TEST(Harness, EveryRowAndFunctionHasACase) {
-  std::vector<Entry> entries = elementwise_entries();
-  for (Entry& entry : other_entries()) entries.push_back(std::move(entry));
+  const std::vector<Entry> entries = all_entries();
   std::set<Op> reached;
+  std::set<std::string> rows{"where"};  // they mean what ops.def says of them
+  for (const Row& row : kRows) rows.insert(row.name);
   // Uploads, which every case begins with, and the macros' parameter.
   std::set<std::string> names{"from_host", "from_host_bf16", "placeholder", "realize", "name"};
   for (const Entry& entry : entries) {
@@ -149,6 +174,7 @@ TEST(Harness, EveryRowAndFunctionHasACase) {
       ASSERT_TRUE(shape) << entry.name << " takes none of the shapes";
       Source values;
       const Case c = *entry.make(*shape, dtype, values);
+      EXPECT_TRUE(c.want || rows.contains(entry.name)) << entry.name << " is judged by its own graph";
       Tensors tensors;
       for (const Input& input : c.inputs) tensors.push_back(Tensor::placeholder(input.value.shape, input.dtype));
       for (const compiler::Node& node : capture(Tensors{c.call(tensors)}).graph.nodes) reached.insert(node.op);
@@ -156,17 +182,20 @@ TEST(Harness, EveryRowAndFunctionHasACase) {
   }
   for (size_t op = 0; op < compiler::kOps.size(); ++op)
     EXPECT_TRUE(reached.contains(Op(op))) << "row " << compiler::kOps[op].name << " has no case";
-  std::ifstream header(BARETILE_SOURCE_DIR "/include/baretile/tensor.h");
-  ASSERT_TRUE(header);
-  const std::regex declared("^(?:  )?(?:static |inline )*(?:Tensor|TopK|void|std::vector<Tensor>) (\\w+)\\(.*");
+  const std::regex declared("^(?:  )?(?:static |inline )*(?:Tensor|TopK|void|std::vector<Tensor>) (\\w+)\\(.*"),
+      free_function("^(?:inline )?(?:Tensor|std::vector<Tensor>) (\\w+)\\(.*");
   u32 found = 0;
-  for (std::string line; std::getline(header, line);) {
-    std::smatch match;
-    if (!std::regex_match(line, match, declared)) continue;
-    ++found;
-    EXPECT_TRUE(names.contains(match[1])) << "tensor.h declares " << match[1] << ", which has no case";
+  for (const std::string name : {"tensor.h", "nn.h"}) {
+    std::ifstream header(BARETILE_SOURCE_DIR "/include/baretile/" + name);
+    ASSERT_TRUE(header);
+    for (std::string line; std::getline(header, line);) {
+      std::smatch match;
+      if (!std::regex_match(line, match, name == "nn.h" ? free_function : declared)) continue;
+      ++found;
+      EXPECT_TRUE(names.contains(match[1])) << name << " declares " << match[1] << ", which has no case";
+    }
   }
-  EXPECT_GE(found, 60u);
+  EXPECT_GE(found, 70u);
 }
 
 }  // namespace

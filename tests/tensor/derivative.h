@@ -21,7 +21,9 @@ using Function = std::function<Tensor(const Tensors&)>;
 
 // The values of `wanted`, whose placeholders or uploads `tensors` hold `inputs`.
 inline std::vector<Array> by_the_book(const Tensors& wanted, const Tensors& tensors, const std::vector<Array>& inputs) {
-  const Capture captured = capture(wanted);
+  Tensors computed;  // those without elements are not
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(computed), [](const Tensor& x) { return !is_empty(x); });
+  const Capture captured = capture(computed);
   std::vector<std::vector<double>> externals;
   for (const auto& expr : captured.externals)
     for (size_t i = 0; i < tensors.size(); ++i)
@@ -31,7 +33,8 @@ inline std::vector<Array> by_the_book(const Tensors& wanted, const Tensors& tens
   std::vector<Array> out;
   for (const Tensor& tensor : wanted) {
     const auto place = std::find(captured.outputs.begin(), captured.outputs.end(), tensor.expr());
-    out.push_back({tensor.shape(), values[size_t(place - captured.outputs.begin())]});
+    out.push_back({tensor.shape(), {}});
+    if (!is_empty(tensor)) out.back().values = values[size_t(place - captured.outputs.begin())];
   }
   return out;
 }
