@@ -93,7 +93,7 @@ inline Entry attention(const std::string& name, bool shared) {
 inline std::vector<Entry> product_entries() {
   using products::entry, products::matrices;
   using Others = std::optional<std::vector<Shape>>;
-  std::vector<Entry> out{matrices("matmul", Precision::standard), matrices("matmul, fast", Precision::fast),
+  std::vector<Entry> out{matrices("matmul", Precision::standard, anything), matrices("matmul, fast", Precision::fast),
                          matrices("matmul, full", Precision::full, fp32_only)};
   out.push_back(entry(
       "outer", floats, [](const Shape& shape) { return shape.size() == 1 ? Others({Shape{7}}) : std::nullopt; },
