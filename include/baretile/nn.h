@@ -75,6 +75,7 @@ class Optimiser {
 
  protected:
   Optimiser(size_t states, size_t numbers) : states_(states), numbers_(numbers) {}
+  int steps_ = 0;  // that the parameters have made; one that failed is none
 
  private:
   friend class Trainer;
@@ -121,7 +122,6 @@ class Adam : public Optimiser {
   std::vector<double> numbers() override;
   Tensor update(const Tensor& x, Tensor g, std::span<Tensor> state, const std::vector<Tensor>& numbers) override;
   bool decoupled_;
-  int steps_ = 0;
 };
 class AdamW : public Adam {  // its decay shrinks the weights themselves
  public:

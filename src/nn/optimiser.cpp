@@ -67,6 +67,7 @@ void Optimiser::step(const Parameters& parameters, const std::vector<Tensor>& gr
                                    fmt::join(gradients[i].shape(), ", "), fmt::join(parameters[i]->shape(), ", ")));
   Runtime& runtime = begin(parameters);
   update_all(parameters, gradients, upload(runtime));
+  ++steps_;
   for (const Tensor* x : parameters) also.push_back(*x);
   also.insert(also.end(), state_.begin(), state_.end());
   realize(also);
@@ -86,9 +87,8 @@ Adam::Adam(const AdamOptions& options_, bool decoupled, float decay)
 }
 
 std::vector<double> Adam::numbers() {
-  ++steps_;
-  const double rate = options.rate / (1 - std::pow(double(options.beta1), steps_));
-  const double correction = 1 / std::sqrt(1 - std::pow(double(options.beta2), steps_));
+  const double rate = options.rate / (1 - std::pow(double(options.beta1), steps_ + 1));
+  const double correction = 1 / std::sqrt(1 - std::pow(double(options.beta2), steps_ + 1));
   std::vector<double> out{rate, correction};
   if (decoupled_) out.push_back(1 - double(options.rate) * *options.weight_decay);
   return out;

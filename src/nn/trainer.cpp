@@ -29,7 +29,9 @@ Trainer::Trainer(Loss loss, const Parameters& parameters, Optimiser& optimiser, 
 Tensor Trainer::operator()(const std::vector<Tensor>& batch) {
   std::vector<Tensor> in = batch;
   for (Tensor& number : optimiser_.upload(*parameters_[0]->runtime())) in.push_back(std::move(number));
-  return step_(in)[0];
+  Tensor loss = step_(in)[0];
+  ++optimiser_.steps_;
+  return loss;
 }
 
 }  // namespace baretile::nn

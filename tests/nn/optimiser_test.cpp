@@ -1,4 +1,6 @@
 // What steps refuse and keep; their arithmetic is training_test.cpp's.
+#include <utility>
+
 #include "baretile/nn.h"
 #include "tensor/support.h"
 
@@ -50,6 +52,28 @@ TEST_P(Optimisers, OneGradientForEachParameterAndTheSameParametersAlways) {
   adam.step({&w}, {g});
   EXPECT_THROW(adam.step({&other}, {upload({{3}, {1, 2, 3}})}), UsageError);
   EXPECT_THROW(adam.step({&w, &w}, {g, g}), UsageError);
+}
+
+TEST_P(Optimisers, AStepThatFailedIsNone) {
+  const Tensor x = upload({{2}, {1, 2}});
+  std::vector<std::vector<float>> weights;
+  for (const bool fails : {false, true}) {
+    Tensor w = upload({{2}, {1, -2}});
+    nn::Adam adam({.rate = 0.1f});
+    bool now = fails;
+    nn::Trainer train(
+        [&](const Tensors& batch) {
+          if (std::exchange(now, false)) throw std::runtime_error("no loss");
+          return sum(w * w * batch[0]);
+        },
+        {&w}, adam);
+    if (fails) {
+      EXPECT_THROW(train({x}), std::runtime_error);
+    }
+    train({x}), train({x});
+    weights.push_back(w.to_host());
+  }
+  EXPECT_EQ(weights[1], weights[0]);
 }
 
 }  // namespace
