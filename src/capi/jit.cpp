@@ -70,9 +70,10 @@ bt_status bt_jit_call(bt_jit* jit, const bt_tensor* const* inputs, size_t count,
   return guarded([&] {
     const Operands given(inputs, count);
     given.need_all();
+    size_t& number = needed(made, "the pointer for the number of results");  // refused before state changes
     if (!needed(jit, "jit").runtime) jit->runtime = given.owner;
     const std::vector<Tensor> out = jit->call(given.tensors);
-    needed(made, "the pointer for the number of results") = out.size();
+    number = out.size();
     if (out.size() > room) throw UsageError(fmt::format("{} results, and room for {}", out.size(), room));
     give_all(results, jit->runtime, out);
   });

@@ -73,6 +73,10 @@ TEST_F(CapiNn, ATrainerStepsAndKeepsItsOptimiser) {
   const Handle w = tensor({4, 2}, {2}), x = tensor({1, 0.5}, {2});
   Optimiser sgd = optimiser("SGD", {"rate"}, {0.5});
   const Jit train = trainer(give_loss, w.get(), sgd.get());
+  const bt_tensor* batch[] = {x.get()};
+  bt_tensor* nowhere = nullptr;
+  EXPECT_EQ(bt_jit_call(train.get(), batch, 1, &nowhere, 1, nullptr), BT_USAGE_ERROR);
+  EXPECT_EQ(floats(w), (std::vector{4.f, 2.f})) << "a refused call made a step";
   float loss = 0;
   ASSERT_EQ(call(train, x, &loss), BT_OK) << bt_message();
   EXPECT_EQ(loss, 17);

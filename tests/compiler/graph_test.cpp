@@ -1,6 +1,7 @@
 #include "baretile/error.h"
 #include "compiler/graph/shape.h"
 #include "compiler/support.h"
+#include "support/message.h"
 
 namespace baretile::compiler::test {
 namespace {
@@ -31,50 +32,43 @@ TEST(Graph, SimplifyKeepsOneOfEqualNodesAndEveryWrite) {
   EXPECT_EQ(simplify(graph_of({a, b})).nodes.size(), graph_of({a, b}).nodes.size());
 }
 
-template <typename Call>
-std::string message(Call call) {
-  try {
-    call();
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "no UsageError";
-}
-
 TEST(Shape, ErrorsNameTheOperationAndBothShapes) {
   using ::testing::AllOf, ::testing::HasSubstr;
-  EXPECT_THAT(message([] {
+  EXPECT_THAT(message_of<UsageError>([] {
                 return input({3, 4}) + input({3, 5});
               }),
               AllOf(HasSubstr("add"), HasSubstr("[3, 4]"), HasSubstr("[3, 5]")));
-  EXPECT_THAT(message([] {
+  EXPECT_THAT(message_of<UsageError>([] {
                 return matmul(input({3, 4}), input({5, 6}));
               }),
               AllOf(HasSubstr("matmul"), HasSubstr("[3, 4]"), HasSubstr("[5, 6]")));
-  EXPECT_THAT(message([] {
+  EXPECT_THAT(message_of<UsageError>([] {
                 return matmul(input({}), input({4, 6}));
               }),
               AllOf(HasSubstr("no axis"), HasSubstr("[]")));
-  EXPECT_THAT(message([] {
+  EXPECT_THAT(message_of<UsageError>([] {
                 return input({3, 4}).reshape({5, -1});
               }),
               AllOf(HasSubstr("reshape"), HasSubstr("12 elements")));
-  EXPECT_THAT(message([] { return input({3, 4}).permute({0, 0}); }), HasSubstr("[0, 0]"));
-  EXPECT_THAT(message([] { return input({3, 4}).slice(1, 2, 9); }), HasSubstr("[2, 9)"));
-  EXPECT_THAT(message([] { return input({3, 4}).expand({3, 8}); }), AllOf(HasSubstr("expand"), HasSubstr("[3, 8]")));
-  EXPECT_THAT(message([] { return sum(input({3, 4}), 2); }), HasSubstr("no axis 2"));
-  EXPECT_THAT(message([] {
+  EXPECT_THAT(message_of<UsageError>([] { return input({3, 4}).permute({0, 0}); }), HasSubstr("[0, 0]"));
+  EXPECT_THAT(message_of<UsageError>([] { return input({3, 4}).slice(1, 2, 9); }), HasSubstr("[2, 9)"));
+  EXPECT_THAT(message_of<UsageError>([] {
+                return input({3, 4}).expand({3, 8});
+              }),
+              AllOf(HasSubstr("expand"), HasSubstr("[3, 8]")));
+  EXPECT_THAT(message_of<UsageError>([] { return sum(input({3, 4}), 2); }), HasSubstr("no axis 2"));
+  EXPECT_THAT(message_of<UsageError>([] {
                 return concat({input({3, 4}), input({2, 5})}, 0);
               }),
               AllOf(HasSubstr("concat"), HasSubstr("[2, 5]")));
-  EXPECT_THAT(message([] { return gather_rows(input({3, 4}), input({2})); }), HasSubstr("int32"));
-  EXPECT_THAT(message([] {
+  EXPECT_THAT(message_of<UsageError>([] { return gather_rows(input({3, 4}), input({2})); }), HasSubstr("int32"));
+  EXPECT_THAT(message_of<UsageError>([] {
                 Tensor t = input({3, 4});
                 t.assign_rows(input({2}, DType::int32), input({3, 4}));
               }),
               HasSubstr("[2, 4]"));
-  EXPECT_THAT(message([] { return Tensor() + input({3}); }), HasSubstr("empty"));
-  EXPECT_THAT(message([] { return input({3, -1}); }), HasSubstr("[3, -1]"));
+  EXPECT_THAT(message_of<UsageError>([] { return Tensor() + input({3}); }), HasSubstr("empty"));
+  EXPECT_THAT(message_of<UsageError>([] { return input({3, -1}); }), HasSubstr("[3, -1]"));
 }
 
 TEST(Shape, Broadcasting) {

@@ -1,4 +1,5 @@
 #include "pci/kmd_stand_in.h"
+#include "support/message.h"
 
 namespace baretile {
 namespace {
@@ -17,16 +18,6 @@ u32 read_word(Device& device, int bar, u64 offset) {
   u32 value = 0;
   device.read(bar, offset, std::as_writable_bytes(std::span(&value, 1)));
   return value;
-}
-
-template <class Exception, class Body>
-std::string message_of(Body body) {
-  try {
-    body();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 struct Kmd : testing::Test {

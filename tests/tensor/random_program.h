@@ -256,9 +256,9 @@ inline void Interpreter::product() {
   const std::string code = fmt::format("matmul({}, {})", name(step_.a), right);
   const Array out = baretile::tensor_test::product(x.array, y.array, shape);
   if (!is_float(x.dtype) && !is_float(y.dtype)) {
+    const DType meeting = std::max(x.dtype, y.dtype);
     if (terms < 0x1p53)
-      give(matmul(x.tensor, y.tensor), out,
-           std::max(x.dtype, y.dtype) == DType::boolean ? DType::int32 : std::max(x.dtype, y.dtype), 0, code);
+      give(matmul(x.tensor, y.tensor), out, meeting == DType::boolean ? DType::int32 : meeting, 0, code);
     return;
   }
   // The matrix unit keeps 11 bits of the largest of eight products, and sums these in 32 bits. With fp32 on the right

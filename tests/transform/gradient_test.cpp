@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "baretile/error.h"
+#include "support/message.h"
 #include "tensor/derivative.h"
 #include "tensor/support.h"
 
@@ -139,29 +140,21 @@ TEST(Gradient, IsWhatACustomGradientSays) {
   EXPECT_THROW(grad(sum(odd, 0), {x}), UsageError);
 }
 
-template <typename Call>
-std::string message(Call call) {
-  try {
-    call();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no UsageError";
-}
-
 TEST(Gradient, ErrorsNameTheTensorAndTheReason) {
   using testing::AllOf, testing::HasSubstr;
   const Tensor x = Tensor::placeholder({3, 4}), n = Tensor::placeholder({5}, DType::int32);
   const Tensor loss = sum(x.reshape({12}), 0);
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(message_of<UsageError>([&] {
                 grad(loss, {x, Tensor::placeholder({7}, bf16)});
               }),
               AllOf(HasSubstr("tensor 1"), HasSubstr("bf16 [7]"), HasSubstr("no differentiable path")));
-  EXPECT_THAT(message([&] { grad(loss, {n}); }), AllOf(HasSubstr("tensor 0"), HasSubstr("int32 [5]")));
-  EXPECT_THAT(message([&] { grad(n, {x}); }), HasSubstr("the loss is int32 [5]"));
-  EXPECT_THAT(message([&] { grad(x * x, {x}); }), AllOf(HasSubstr("[3, 4]"), HasSubstr("seed")));
-  EXPECT_THAT(message([&] { grad(loss, {x}, Tensor::placeholder({2})); }), HasSubstr("seed of its shape"));
-  EXPECT_THAT(message([&] { grad(sum(where(x > 0, 1, 0).cast(fp32).reshape({12}), 0), {x}); }), HasSubstr("tensor 0"));
+  EXPECT_THAT(message_of<UsageError>([&] { grad(loss, {n}); }), AllOf(HasSubstr("tensor 0"), HasSubstr("int32 [5]")));
+  EXPECT_THAT(message_of<UsageError>([&] { grad(n, {x}); }), HasSubstr("the loss is int32 [5]"));
+  EXPECT_THAT(message_of<UsageError>([&] { grad(x * x, {x}); }), AllOf(HasSubstr("[3, 4]"), HasSubstr("seed")));
+  EXPECT_THAT(message_of<UsageError>([&] { grad(loss, {x}, Tensor::placeholder({2})); }),
+              HasSubstr("seed of its shape"));
+  EXPECT_THAT(message_of<UsageError>([&] { grad(sum(where(x > 0, 1, 0).cast(fp32).reshape({12}), 0), {x}); }),
+              HasSubstr("tensor 0"));
 }
 
 TEST(Gradient, OfALongChainNeedsNoStack) {
