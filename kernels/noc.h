@@ -25,15 +25,16 @@ struct Niu {
   }
 };
 
-// Where a page of an interleaved buffer lies; the pages of a run follow one another in one bank.
+// Where a page of a buffer lies; the pages of a run follow one another in one bank.
 struct Banks {
   u32 count = mailbox().info.dram_banks;
   struct Where {
-    u32 coord, offset;
+    u32 coord, address, left;  // pages of its run, with this one
   };
-  [[gnu::always_inline]] Where find(u32 page, u32 page_bytes) const {
-    const u32 run = page / abi::kRunPages, row = run / count;
-    return {mailbox().info.dram_coord[run - row * count], (row * abi::kRunPages + page % abi::kRunPages) * page_bytes};
+  [[gnu::always_inline]] Where find(u32 buffer, u32 page, u32 page_bytes) const {
+    const u32 length = buffer % abi::kBufferAlign, run = page / length, in_run = page - run * length, row = run / count;
+    return {mailbox().info.dram_coord[run - row * count], buffer - length + (row * length + in_run) * page_bytes,
+            length - in_run};
   }
 };
 
@@ -59,7 +60,7 @@ class Reader {
 
   template <u32 bytes>
   [[gnu::always_inline]] void read(u32 buffer, u32 page) {
-    request(banks_.find(page, bytes), buffer, ring_.reserve(), bytes);
+    request(banks_.find(buffer, page, bytes), ring_.reserve(), bytes);
     filled();
   }
   // A slot for each step and operand.
@@ -83,9 +84,9 @@ class Reader {
     finish();
     issued_ = first_ = 0;
   }
-  [[gnu::always_inline]] static void request(Banks::Where where, u32 buffer, u32 address, u32 bytes) {
+  [[gnu::always_inline]] static void request(Banks::Where where, u32 address, u32 bytes) {
     Port::wait_idle();
-    Port::at(kNiuTargLo) = buffer + where.offset;
+    Port::at(kNiuTargLo) = where.address;
     Port::at(kNiuTargCoord) = where.coord;
     Port::at(kNiuRetLo) = address;
     Port::at(kNiuLen) = bytes;
@@ -97,9 +98,10 @@ class Reader {
     u32 page = o.page_of(step, 0);
     for (u32 n = 0; n < pages;) {
       const u32 first = page;
+      const Banks::Where where = banks_.find(o.buffer, first, bytes);
       u32 count = 1;
-      while (++n < pages && (page = o.page_of(step, n)) == first + count && page % abi::kRunPages != 0) ++count;
-      if (first != kNoPage) request(banks_.find(first, bytes), o.buffer, address, count * bytes);
+      while (++n < pages && (page = o.page_of(step, n)) == first + count && count < where.left) ++count;
+      if (first != kNoPage) request(where, address, count * bytes);
       address += count * bytes;
     }
   }
@@ -142,11 +144,11 @@ class Writer {
 
   template <u32 bytes>
   [[gnu::always_inline]] void write(u32 buffer, u32 page) {
-    const Banks::Where where = banks_.find(page, bytes);
+    const Banks::Where where = banks_.find(buffer, page, bytes);
     const u32 address = ring_.take();
     Port::wait_idle();
     Port::at(kNiuTargLo) = address;
-    Port::at(kNiuRetLo) = buffer + where.offset;
+    Port::at(kNiuRetLo) = where.address;
     Port::at(kNiuRetCoord) = where.coord;
     Port::at(kNiuLen) = bytes;
     Port::at(kNiuCmd) = 1;

@@ -11,8 +11,7 @@ namespace baretile::kernel {
 
 struct Team {
   u32 rows = mailbox().launch.team_rows, columns = mailbox().launch.team_columns;
-  u32 row = mailbox().info.logical_index / mailbox().launch.columns;  // of this tile
-  u32 column = mailbox().info.logical_index % mailbox().launch.columns;
+  u32 row = mailbox().info.row, column = mailbox().info.column;  // of this tile
 };
 
 // body(batch, row, column, mine) for each block of this tile; in a round that has none for it another one stands for it
@@ -20,7 +19,6 @@ struct Team {
 template <class Body>
 inline void team_blocks(u32 batches, u32 rows, u32 columns, Body body) {
   const Team team;
-  if (team.column >= team.columns) return;
   for (u32 b = 0; b < batches; ++b)
     for (u32 row = team.row; row - team.row < rows; row += team.rows)
       for (u32 column = team.column; column - team.column < columns; column += team.columns)

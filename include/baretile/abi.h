@@ -22,18 +22,19 @@ inline constexpr u32 kMaxArgs = 48;
 inline constexpr u32 kMaxCircularBuffers = 16;
 inline constexpr u32 kNoEntry = 0xFFFFFFFF;
 
+inline constexpr u8 kWholeGrid = 0xFF;
+
 enum LaunchFlag : u32 {
   kNewCode = 1,  // the arena was written since the last launch: invalidate the cores' instruction caches first
 };
 
 // One launch, multicast to every worker. `sequence` travels in a second multicast after the rest has landed.
 struct LaunchRecord {
-  u32 workers;           // tiles with a logical index below this take part; the others only acknowledge
+  u32 workers;           // see takes_part()
   u32 entry[5];          // L1 address of each core's kernel function, by isa::Core; kNoEntry: the core stays parked
   u32 flags;             // of LaunchFlag
-  u8 team_rows, team_columns;  // of tiles that share the blocks of a product (kernels/team.h)
-  u8 columns;            // of tiles in a row of the chip's grid
-  u8 reserved;
+  u8 team_rows, team_columns;  // of tiles that share the blocks of a product (kernels/team.h), or kWholeGrid
+  u8 reserved[2];
   u32 args[kMaxArgs];
 };
 static_assert(sizeof(LaunchRecord) == 224 && offsetof(LaunchRecord, args) == 32);
@@ -52,29 +53,35 @@ struct TeamWords {
   u32 ready, arrived, reserved[2];
 };
 
-// A buffer's pages go round the DRAM banks in runs of this many, so that neighbours along a row come by one request.
-inline constexpr u32 kRunPages = 4;
+// A buffer's pages go round the DRAM banks in runs, mostly of kRunPages, so that neighbours along a row come by one request. Buffers start
+// at multiples of kBufferAlign, and the low byte of a buffer's address, as kernels get it, holds the pages of its runs.
+inline constexpr u32 kRunPages = 4, kBufferAlign = 256, kMostRunPages = kBufferAlign - 1;
 
 // Pages of a buffer in the bank that has most of them.
-constexpr u64 pages_in_bank(u64 pages, u32 banks) {
-  const u64 round = u64{kRunPages} * banks, rest = pages % round;
-  return pages / round * kRunPages + (rest < kRunPages ? rest : kRunPages);
+constexpr u64 pages_in_bank(u64 pages, u32 banks, u32 run = kRunPages) {
+  const u64 round = u64{run} * banks, rest = pages % round;
+  return pages / round * run + (rest < run ? rest : run);
 }
 
-// Written by the host once at boot: who this tile is and where the DRAM banks are.
+// Written by the host once at boot: who this tile is and where it finds the DRAM banks.
 struct TileInfo {
-  u32 logical_index;      // 0 … tiles-1; the last is the dispatch tile
+  u32 logical_index;      // 0 … tiles-1; the last is the dispatch tile; bank `index % dram_banks` is near the others
   u32 tiles;              // Tensix tiles of the chip
   u32 dispatch_coord;     // NoC coordinate (x | y<<6) of the dispatch tile
   u32 park;               // 1: BRISC holds the other cores in reset between launches (simulators); 0: they wait in firmware (cards)
   u32 dram_banks;
-  u32 dram_coord[8];
+  u32 dram_coord[8];      // of the port that this tile uses
   u32 mcast_rects;        // rectangles that cover all workers
   u32 mcast_rect[4];      // as kNiuRetCoord takes them, for NoC 0
   u32 mcast_tiles[4];     // receivers in each
-  u32 reserved[2];
+  u32 row, column;        // in the grid of live tiles, from 0
 };
 static_assert(sizeof(TileInfo) == 96);
+
+// Whether a tile has part in a launch; the others only acknowledge.
+inline bool takes_part(const volatile TileInfo& tile, const volatile LaunchRecord& launch) {
+  return tile.logical_index < launch.workers && tile.row < launch.team_rows && tile.column < launch.team_columns;
+}
 
 // The firmware prepares this command buffer of NoC 0 at boot for its acknowledgements; kernels use the others.
 inline constexpr u32 kFirmwareCommandBuffer = 3;

@@ -72,6 +72,7 @@ class Chip {
   u32 columns() const { return columns_; }
   // One NoC port a bank, 7 or 8 banks; the same memory answers at y + 1 and y + 2.
   const std::vector<NocXY>& dram_banks() const { return dram_banks_; }
+  NocXY raw(NocXY place) const;  // where a live tile or a bank's port is on NoC 0's grid of 17 x 12, harvested or not
   u64 dram_bank_bytes() const;
 
   // Memory (L1, DRAM, ARC memory) takes any address and length; registers (0x80000000 and up, outside DRAM) take whole
@@ -115,6 +116,8 @@ class Chip {
   std::unique_ptr<Windows> windows_;
   std::unique_ptr<Arc> arc_;
   std::vector<NocXY> tiles_, dram_banks_;
+  std::vector<u8> raw_columns_,
+      raw_banks_;  // by live column from 0; by bank, counted down the left column and then the right one
   u32 columns_ = 0;
   bool simulated_ = false;
 };

@@ -32,8 +32,8 @@ constexpr u32 page_bytes(Tiling tiling, DType dtype) {
   return tiling == Tiling::split ? 512 : dtype_bytes(dtype) * (tiling == Tiling::tile ? 1024 : 32);
 }
 
-// A buffer's pages go round the DRAM banks in runs: page p belongs to run r = p / abi::kRunPages, which lies in bank r % banks, behind the
-// buffer's earlier runs there.
+// A buffer's pages go round the DRAM banks in runs of n pages: page p belongs to run r = p / n, which lies in bank r % banks, behind the
+// buffer's earlier runs there. A program works whatever n is: it comes with each buffer's address.
 struct BufferDesc {
   std::string name;
   std::vector<i64> shape;
@@ -56,22 +56,23 @@ struct KernelImage {
 
 struct LaunchArg {
   enum class Kind : u8 { constant, buffer } kind = Kind::constant;
-  u32 value = 0;  // the constant, or an index into Program::buffers whose bank address is passed
+  u32 value = 0;  // the constant, or an index into Program::buffers whose address is passed
 };
 
 struct Launch {
   u32 kernel = 0;        // index into Program::kernels
   u32 max_workers = 0;   // at most this many tiles have work; the runtime takes min(this, the chip's workers)
-  std::vector<LaunchArg> args;
-  std::string label;     // for traces and error messages
+  std::vector<LaunchArg> args = {};
+  std::string label = {};  // for traces and error messages
   std::vector<std::pair<u32, u32>> in_place = {};  // arguments {from, to}: pages of `from` are read once, before the same ones of `to` are written
+  i32 beside = -1;       // argument whose run n is what item n mostly reads: tiles then keep to the bank that they are beside
   u32 block_rows = 0, block_columns = 0;  // of blocks that a team of tiles shares out, which the runtime chooses; 0: no team
 };
 
 struct Program {
   std::vector<KernelImage> kernels;
-  std::vector<BufferDesc> buffers;
-  std::vector<Launch> launches;
+  std::vector<BufferDesc> buffers = {};
+  std::vector<Launch> launches = {};
   u64 arena_bytes = 0;   // per bank
 };
 

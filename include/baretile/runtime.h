@@ -46,7 +46,8 @@ class DeviceBuffer {
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
   ~DeviceBuffer() { release(); }
 
-  u64 address() const { return address_; }  // the same in every bank
+  u64 address() const { return address_; }  // as kernels take it: the same in every bank, plus the pages of a run
+  u32 run_pages() const { return u32(address_ % abi::kBufferAlign); }
   u32 page_bytes() const { return page_bytes_; }
   u64 pages() const { return pages_; }
   u64 bytes() const { return pages_ * page_bytes_; }
@@ -80,7 +81,8 @@ class Runtime {
   u32 dram_banks() const;  // 7 or 8
   u64 free_bytes() const;  // of DRAM, over all banks
 
-  DeviceBuffer allocate(u32 page_bytes, u64 pages);  // OutOfMemory when no bank has the room
+  // OutOfMemory when no bank has the room; `run_pages`, at most 255, lie together in a bank.
+  DeviceBuffer allocate(u32 page_bytes, u64 pages, u32 run_pages = abi::kRunPages);
   void write_pages(const DeviceBuffer& buffer, u64 first_page, std::span<const std::byte> data);  // whole pages
   void read_pages(const DeviceBuffer& buffer, u64 first_page, std::span<std::byte> out);
 

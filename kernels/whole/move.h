@@ -41,10 +41,10 @@ struct Mover {
 
   // Bytes of a page into L1; source and `l1` agree modulo 64.
   void read(u32 buffer, u32 page, u32 page_bytes, u32 offset, u32 l1, u32 bytes) {
-    const Banks::Where where = banks.find(page, page_bytes);
+    const Banks::Where where = banks.find(buffer, page, page_bytes);
     const u32 before = ReadPort::counter(kNiuReadAcks);
     ReadPort::wait_idle();
-    ReadPort::at(kNiuTargLo) = buffer + where.offset + offset;
+    ReadPort::at(kNiuTargLo) = where.address + offset;
     ReadPort::at(kNiuTargCoord) = where.coord;
     ReadPort::at(kNiuRetLo) = l1;
     ReadPort::at(kNiuLen) = bytes;
@@ -53,12 +53,12 @@ struct Mover {
     fence();
   }
   void write(u32 buffer, u32 page, u32 page_bytes, u32 offset, u32 l1, u32 bytes) {
-    const Banks::Where where = banks.find(page, page_bytes);
+    const Banks::Where where = banks.find(buffer, page, page_bytes);
     const u32 before = WritePort::counter(kNiuWriteAcks);
     fence();  // what this core stored is in L1
     WritePort::wait_idle();
     WritePort::at(kNiuTargLo) = l1;
-    WritePort::at(kNiuRetLo) = buffer + where.offset + offset;
+    WritePort::at(kNiuRetLo) = where.address + offset;
     WritePort::at(kNiuRetCoord) = where.coord;
     WritePort::at(kNiuLen) = bytes;
     WritePort::at(kNiuCmd) = 1;

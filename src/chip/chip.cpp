@@ -37,6 +37,8 @@ Chip::Chip(Chip&& other) noexcept
       arc_(std::move(other.arc_)),
       tiles_(std::move(other.tiles_)),
       dram_banks_(std::move(other.dram_banks_)),
+      raw_columns_(std::move(other.raw_columns_)),
+      raw_banks_(std::move(other.raw_banks_)),
       columns_(other.columns_),
       simulated_(other.simulated_) {
   arc_->attach(*this);

@@ -31,13 +31,13 @@ extern "C" void kernel_brisc(const u32* args) {
     b = next;
   }
   using Port = Niu<1, 0>;
-  const Banks::Where where = Banks().find(mailbox().info.logical_index, 64);
+  const Banks::Where where = Banks().find(args[1], mailbox().info.logical_index, 64);
   reg(abi::kData) = a;
   fence();
   const u32 acks = Port::counter(kNiuWriteAcks);
   Port::prepare(kNocWrite);
   Port::at(kNiuTargLo) = abi::kData;
-  Port::at(kNiuRetLo) = args[1] + where.offset;
+  Port::at(kNiuRetLo) = where.address;
   Port::at(kNiuRetCoord) = where.coord;
   Port::at(kNiuLen) = 4;
   Port::at(kNiuCmd) = 1;

@@ -129,7 +129,7 @@ int run(Arguments& arguments) {
   }
   title("program");
   if (asked("program"))
-    fmt::print("{}", compiler::to_string(compiler::pack(schedule, compiler::build_kernels(sources))));
+    fmt::print("{}", compiler::to_string(compiler::pack(schedule, sources, compiler::build_kernels(sources))));
   return 0;
 }
 

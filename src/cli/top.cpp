@@ -29,10 +29,11 @@ T read(Chip& chip, NocXY tile, u64 addr) {
 struct Tile {
   NocXY at;
   abi::Mailbox box;
-  u32 index = 0;
-  // The firmware wrote the tile's own number there; whatever else was in L1 is unlikely to agree.
-  bool alive(size_t tiles) const { return box.info.tiles == tiles && box.info.logical_index == index; }
-  bool busy() const { return box.sequence != box.core_done[0] && index < box.launch.workers; }
+  // The firmware was told the tile's own place; whatever else was in L1 is unlikely to agree.
+  bool alive(size_t tiles) const {
+    return box.info.tiles == tiles && to_logical(at) == LogicalXY{u8(box.info.column), u8(box.info.row)};
+  }
+  bool busy() const { return box.sequence != box.core_done[0] && abi::takes_part(box.info, box.launch); }
 };
 
 std::string waypoints(const Tile& tile) {
@@ -59,8 +60,7 @@ std::string tile_map(const Chip& chip, const std::vector<Tile>& tiles) {
 
 std::string screen(Chip& chip) {
   std::vector<Tile> tiles;
-  for (const NocXY at : chip.tiles())
-    tiles.push_back({at, read<abi::Mailbox>(chip, at, abi::kMailbox), u32(tiles.size())});
+  for (const NocXY at : chip.tiles()) tiles.push_back({at, read<abi::Mailbox>(chip, at, abi::kMailbox)});
   const auto clock = chip.clock_mhz();
   std::string text = fmt::format("{}, {} tiles, clock {}\n", chip.info().description, tiles.size(),
                                  clock ? fmt::format("{} MHz", *clock) : "unreadable");

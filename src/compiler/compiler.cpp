@@ -51,12 +51,10 @@ std::vector<std::pair<u32, u32>> in_place(const KernelSpec& spec) {
 
 }  // namespace
 
-Program pack(const Schedule& schedule, std::vector<KernelImage> images) {
+Program pack(const Schedule& schedule, std::span<const KernelSource> sources, std::vector<KernelImage> images) {
   Program program{std::move(images), schedule.buffers, {}, schedule.arena_bytes};
-  std::vector<Launch> work;
-  for (const KernelSpec& kernel : schedule.kernels) work.push_back(work_of(kernel));
   for (const Schedule::Item& item : schedule.launches) {
-    Launch launch = work[item.kernel];
+    Launch launch = sources[item.kernel].work;
     launch.kernel = item.kernel, launch.label = item.label;
     launch.in_place = in_place(schedule.kernels[item.kernel]);
     for (u32 buffer : item.buffers) launch.args.push_back({LaunchArg::Kind::buffer, buffer});
@@ -108,7 +106,7 @@ Plans plan(const Graph& graph) {
 
 Compiled compile(const Graph& graph) {
   const Plans plans = plan(graph);
-  return {pack(plans.schedule, build_kernels(plans.sources)), output_slots(plans.plan)};
+  return {pack(plans.schedule, plans.sources, build_kernels(plans.sources)), output_slots(plans.plan)};
 }
 
 }  // namespace baretile::compiler

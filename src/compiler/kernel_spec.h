@@ -48,10 +48,10 @@ enum class StepKind : u8 { load, constant, contraction, op, reduce };
 
 struct Step {
   StepKind kind = StepKind::op;
-  std::string op;             // op: name of kernels/sfpu/<op>.h; reduce: that of its fold, whose identity is `value`
-  std::vector<u32> inputs;    // earlier steps
-  Access access;              // load
-  Contraction contraction;
+  std::string op = {};        // op: name of kernels/sfpu/<op>.h; reduce: that of its fold, whose identity is `value`
+  std::vector<u32> inputs = {};  // earlier steps
+  Access access = {};         // load
+  Contraction contraction = {};
   double value = 0;           // constant, reduce
   bool integer = false;       // `value` is a 32-bit word rather than fp32
   bool operator==(const Step& s) const {  // by bits: 0 and -0 are two constants, one NaN is one

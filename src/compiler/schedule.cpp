@@ -14,7 +14,6 @@ namespace {
 
 // Chips have seven or eight DRAM banks; a place computed for seven holds for both.
 constexpr u32 kFewestBanks = 7;
-constexpr u64 kPlaceAlign = 64;
 
 // Free places in the arena of each bank, first fit.
 class Arena {
@@ -56,7 +55,7 @@ class Arena {
 
 u64 place_bytes(const BufferDesc& buffer) {
   return round_up(abi::pages_in_bank(buffer.pages, kFewestBanks) * page_bytes(buffer.tiling, buffer.dtype),
-                  kPlaceAlign);
+                  abi::kBufferAlign);
 }
 
 void place_temporaries(Schedule& schedule) {

@@ -217,7 +217,7 @@ void throw_hang(const Running& running, std::chrono::milliseconds deadline, Kern
   std::vector<std::pair<NocXY, abi::Mailbox>> stuck;
   for (u32 tile = 0; tile < grid.workers(); ++tile) {
     const auto box = read<abi::Mailbox>(running.chip, grid.tiles[tile], abi::kMailbox);
-    if (box.sequence == running.sequence && box.info.logical_index < box.launch.workers &&
+    if (box.sequence == running.sequence && abi::takes_part(box.info, box.launch) &&
         box.core_done[0] != running.sequence)
       stuck.emplace_back(grid.tiles[tile], box);
   }

@@ -173,12 +173,12 @@ class Page {
     parts_ += packed(
         fmt::format("k{}", index),
         fmt::format(
-            R"({{"spec":{},"source":{},"entry":{},"code":{},"noc":{},"program":{},"launch":{},"workers":{},"at":{},"args":{}}})",
+            R"({{"spec":{},"source":{},"entry":{},"code":{},"noc":{},"program":{},"launch":{},"workers":{},"team":[{},{}],"at":{},"args":{}}})",
             json_string(origin.spec), json_string(origin.source.empty() ? cached_source(image.key) : origin.source),
             list(image.entry, [](u32 e) { return fmt::format("{}", i32(e)); }), json_string(code_text(image)),
             list(run.noc, [](const Recording::NocCounts& n) { return integers(n); }), run.program, run.launch,
-            run.record.workers, list(run.record.entry, [](u32 e) { return fmt::format("{}", i32(e)); }),
-            integers(run.record.args)));
+            run.record.workers, run.record.team_rows, run.record.team_columns,
+            list(run.record.entry, [](u32 e) { return fmt::format("{}", i32(e)); }), integers(run.record.args)));
     return fmt::format(R"({{"name":{},"bytes":{},"key":{}}})", json_string(image.name), image.code.size(),
                        json_string(image.key.substr(0, 12)));
   }

@@ -272,14 +272,20 @@ function listing(lines) {
     return `<div id="a${o}"><span class="o">${o.padStart(5)}  ${w}</span>  <span class="${t ? 't' : ''}">${body}</span>${note ? `  <span class="c"># ${esc(note)}</span>` : ''}</div>`;
   }).join('');
 }
+const along = axis => [...new Set(D.tiles.map(t => t[axis]))].sort((a, b) => a - b);
+const takesPart = data => {
+  const xs = along(0), ys = along(1);
+  return D.tiles.map(([x, y], t) => t < data.workers && ys.indexOf(y) < data.team[0] && xs.indexOf(x) < data.team[1]);
+};
+const requests = data => takesPart(data).map((part, t) => part && data.noc[t] ? data.noc[t].reduce((a, b) => a + b) : 0);
 function tileGrid(data, items) {
-  const xs = [...new Set(D.tiles.map(t => t[0]))].sort((a, b) => a - b), ys = [...new Set(D.tiles.map(t => t[1]))].sort((a, b) => a - b), S = 34;
-  const work = data.noc.map(n => n[0] + n[1] + n[2] + n[3]), most = Math.max(1, ...work.slice(0, data.workers));
+  const xs = along(0), ys = along(1), S = 34;
+  const part = takesPart(data), work = requests(data), most = Math.max(1, ...work);
   return `<svg width="${xs.length * S + 30}" height="${ys.length * S + 22}">` + xs.map((x, i) => `<text class="small" x="${28 + i * S + S / 2 - 6}" y="12">${x}</text>`).join('') + ys.map((y, i) => `<text class="small" x="6" y="${20 + i * S + S / 2}">${y}</text>`).join('') +
     D.tiles.map(([x, y], t) => {
       const dispatch = t === D.tiles.length - 1, mine = [];
-      for (let i = t; t < data.workers && i < items; i += data.workers) mine.push(i);
-      const r = data.noc[t], busy = t < data.workers, share = busy && r ? work[t] / most : 0;
+      for (let i = t; part[t] && i < items; i += data.workers) mine.push(i);
+      const r = data.noc[t], busy = part[t], share = busy && r ? work[t] / most : 0;
       const text = dispatch ? `tile ${x}-${y} dispatches` : `tile ${x}-${y}, worker ${t}\n` + (busy ? (items ? `items ${mine.slice(0, 12).join(', ')}${mine.length > 12 ? ', …' : ''} of ${items}\n` : '') + (r ? `NoC 0: ${plural(r[0], 'read')}, ${plural(r[1], 'write')}\nNoC 1: ${plural(r[2], 'read')}, ${plural(r[3], 'write')}` : '') : 'has no part in this launch');
       const fill = dispatch ? 'var(--compile)' : busy ? `color-mix(in srgb, var(--run) ${Math.round(25 + 75 * share)}%, var(--soft))` : 'var(--soft)';
       return `<g data-tip="${esc(text)}"><rect class="tile" x="${24 + xs.indexOf(x) * S}" y="${16 + ys.indexOf(y) * S}" width="${S}" height="${S}" rx="4" fill="${fill}"/><text class="small" style="pointer-events:none;${dispatch || share > .5 ? 'fill:#fff' : ''}" text-anchor="middle" x="${24 + xs.indexOf(x) * S + S / 2}" y="${16 + ys.indexOf(y) * S + 21}">${dispatch ? 'D' : busy ? (items ? mine.length : r ? work[t] : '') : ''}</text></g>`;
@@ -307,7 +313,7 @@ async function kernel(n) {
   const why = program.plan ? program.plan.split(/(?=^kernel )/m).filter(s => s.split('\n')[0] === 'kernel ' + k.name)[0] : '';
   const each = k.count || 1, used = SIDE_BY_SIDE.filter(c => columns[c].length);
   return `<h1>${esc(k.name)}</h1><p class="dim">kernel #${n}, key ${k.key}; first as launch ${data.launch} of <a href="#graph-${p}">${D.programs[p].graph ? 'graph' : 'program'} ${p}</a>${k.programs.size > 1 ? ` and in ${k.programs.size - 1} more` : ''}</p>
-<div class="cards">${card(count(k.count), 'launches')}${card(time(k.run), 'run')}${card(time(k.run / each), 'a launch')}${card(count(k.cycles / each), 'cycles a launch')}${card(time(k.queue / each), 'queue a launch')}${card(`${data.workers} / ${Math.max(0, D.tiles.length - 1)}`, 'tiles at work')}${items ? card(count(items), 'work items') : ''}${card(count(data.noc.slice(0, data.workers).reduce((a, n) => a + n[0] + n[1] + n[2] + n[3], 0)), 'NoC requests')}${card(bytes(k.bytes), 'code')}</div>
+<div class="cards">${card(count(k.count), 'launches')}${card(time(k.run), 'run')}${card(time(k.run / each), 'a launch')}${card(count(k.cycles / each), 'cycles a launch')}${card(time(k.queue / each), 'queue a launch')}${card(`${takesPart(data).filter(Boolean).length} / ${Math.max(0, D.tiles.length - 1)}`, 'tiles at work')}${items ? card(count(items), 'work items') : ''}${card(count(requests(data).reduce((a, b) => a + b, 0)), 'NoC requests')}${card(bytes(k.bytes), 'code')}</div>
 <div class="two"><div style="flex:1 1 520px"><h2>What it computes</h2><pre class="box">${esc(data.spec || 'A program of Runtime::run; its source is below.')}</pre>${why ? `<h2>Why its results go to memory</h2><pre class="box">${esc(why.split('\n').slice(1).join('\n'))}</pre>` : ''}</div>
 ${nodes.length ? `<div style="flex:1 1 400px"><h2>Its part of the graph</h2><div class="scroll" style="max-height:460px">${graphSvg(program.nodes, around.slice(0, 200), D.programs[p].launches, program.outputs)}</div></div>` : ''}</div>
 <h2>Buffers of its first launch</h2><div class="scroll"><table><tr><th class="r">argument<th>shape<th>dtype<th>layout<th class="r">pages<th>place<th>address in each bank</tr>${program.args[data.launch].map((a, i) => a < 0 ? `<tr><td class="r">${i}<td colspan="5">constant<td class="mono">${hex(data.args[i])}</tr>` : (b => `<tr><td class="r mono">@${i}<td class="mono">${esc(b[1])}<td>${b[2]}<td>${b[3]}<td class="r">${count(b[4])}<td>${b[5] >= 0 ? 'external ' + b[5] : 'temporary'}<td class="mono">${hex(data.args[i])}</tr>`)(program.buffers[a])).join('')}</table></div>

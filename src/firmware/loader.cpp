@@ -6,6 +6,7 @@
 #include "baretile/isa/mmio.h"
 #include "baretile/isa/noc.h"
 #include "noc/multicast.h"
+#include "noc/placement.h"
 
 extern "C" const std::byte baretile_firmware_begin[], baretile_firmware_end[];  // made by cmake/device_code.cmake
 
@@ -20,8 +21,6 @@ abi::TileInfo common_info(const Chip& chip, const Grid& grid, bool park) {
   info.dispatch_coord = isa::noc_coord(grid.dispatch().x, grid.dispatch().y);
   info.park = park;
   info.dram_banks = u32(chip.dram_banks().size());
-  for (u32 b = 0; b < info.dram_banks; ++b)
-    info.dram_coord[b] = isa::noc_coord(chip.dram_banks()[b].x, chip.dram_banks()[b].y);
   if (grid.rects.size() > std::size(info.mcast_rect))
     throw InternalError(fmt::format("{} Tensix tiles need {} multicast rectangles; the firmware takes {}",
                                     grid.tiles.size(), grid.rects.size(), std::size(info.mcast_rect)));
@@ -49,11 +48,13 @@ void stop(Chip& chip, const Grid& grid) {
 }
 
 Grid boot(Chip& chip, bool park) {
-  Grid grid{chip.tiles(), noc::cover(chip.tiles())};
-  if (grid.tiles.size() < 2)
+  Grid grid{{}, noc::cover(chip.tiles())};
+  if (chip.tiles().size() < 2)
     throw DeviceError(fmt::format("{} has {} Tensix tiles; one to dispatch and one to work are needed",
-                                  chip.info().name, grid.tiles.size()),
+                                  chip.info().name, chip.tiles().size()),
                       chip.info().name);
+  const std::vector<noc::Worker> workers = noc::place_workers(chip);
+  for (const noc::Worker& worker : workers) grid.tiles.push_back(worker.tile);
   stop(chip, grid);
   if (!chip.simulated())
     for (const NocRect& rect : grid.rects) chip.set_soft_reset(rect, isa::kHoldAll | kHoldUnits);
@@ -65,8 +66,14 @@ Grid boot(Chip& chip, bool park) {
   }
   noc::multicast(chip, grid.rects, abi::kFirmwareBase, image());
   noc::multicast(chip, grid.rects, abi::kMailbox, std::as_bytes(std::span(&mailbox, 1)));
-  constexpr u32 kIndex = abi::kMailbox + offsetof(abi::Mailbox, info) + offsetof(abi::TileInfo, logical_index);
-  for (u32 i = 0; i < grid.tiles.size(); ++i) chip.write32(grid.tiles[i], kIndex, i);
+  for (u32 i = 0; i < grid.tiles.size(); ++i) {
+    abi::TileInfo info = mailbox.info;
+    const LogicalXY at = *to_logical(grid.tiles[i]);
+    info.logical_index = i, info.row = at.y, info.column = at.x;
+    for (u32 b = 0; b < info.dram_banks; ++b)
+      info.dram_coord[b] = isa::noc_coord(workers[i].ports[b].x, workers[i].ports[b].y);
+    chip.write(grid.tiles[i], abi::kMailbox + offsetof(abi::Mailbox, info), std::as_bytes(std::span(&info, 1)));
+  }
   const abi::QueueControl control{};
   chip.write(grid.dispatch(), abi::kQueueControl, std::as_bytes(std::span(&control, 1)));
   for (const NocRect& rect : grid.rects) {

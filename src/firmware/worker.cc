@@ -67,7 +67,6 @@ void launch(volatile abi::Mailbox& box, u32 sequence, bool park) {
 
 [[noreturn]] void run_worker() {
   volatile abi::Mailbox& box = mailbox();
-  const u32 index = box.info.logical_index;
   const bool park = box.info.park != 0;
   u32 sequence = 0;
   prepare_acknowledgement();
@@ -80,7 +79,7 @@ void launch(volatile abi::Mailbox& box, u32 sequence, bool park) {
     sequence = box.sequence;
     fence();
     if (box.launch.flags & abi::kNewCode) reg(kInvalidateInstructionCaches) = 0x1F;
-    if (index < box.launch.workers) launch(box, sequence, park);
+    if (abi::takes_part(box.info, box.launch)) launch(box, sequence, park);
   }
 }
 

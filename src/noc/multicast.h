@@ -12,11 +12,10 @@ void multicast(Chip& chip, std::span<const NocRect> rects, u64 addr, std::span<c
 // A rectangle of a grid of `columns` tiles a row, from the first tile on.
 struct Team {
   u32 rows = 1, columns = 1;
-  u32 end(u32 grid_columns) const { return (rows - 1) * grid_columns + columns; }  // all tiles have an index below
 };
 
-// The team of at most `most` among the first `workers` tiles that makes block_rows x block_columns blocks in the fewest
-// rounds, with no more tiles than these rounds need.
+// The team of at most `most` of the grid's first `workers` tiles, counted row after row, that makes block_rows x
+// block_columns blocks in the fewest rounds, with no more tiles than these rounds need.
 Team team(u32 block_rows, u32 block_columns, u32 grid_columns, u32 workers, u32 most);
 
 }  // namespace baretile::noc

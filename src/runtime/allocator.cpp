@@ -8,7 +8,7 @@ BankAllocator::BankAllocator(u64 begin, u64 end) { free_[begin] = end - begin; }
 
 u64 BankAllocator::allocate(u64 bytes) {
   const std::lock_guard guard(mutex_);
-  const u64 wanted = std::max<u64>(round_up(bytes, kAlign), kAlign);
+  const u64 wanted = std::max<u64>(round_up(bytes, abi::kBufferAlign), abi::kBufferAlign);
   u64 total = 0, largest = 0;
   for (auto range = free_.begin(); range != free_.end(); ++range) {
     const u64 address = range->first, size = range->second;

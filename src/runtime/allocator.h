@@ -16,9 +16,8 @@ class BankAllocator {
   u64 free_bytes() const;
 
  private:
-  static constexpr u64 kAlign = 64;  // what a NoC read from DRAM wants
-  mutable std::mutex mutex_;         // a DeviceBuffer may end in any thread
-  std::map<u64, u64> free_, used_;   // address to bytes
+  mutable std::mutex mutex_;        // a DeviceBuffer may end in any thread
+  std::map<u64, u64> free_, used_;  // address to bytes
 };
 
 }  // namespace baretile

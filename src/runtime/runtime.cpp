@@ -45,7 +45,7 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
 }
 
 void DeviceBuffer::release() noexcept {
-  if (owner_) owner_->release(address_);
+  if (owner_) owner_->release(address_ - run_pages());
   owner_.reset();
 }
 
@@ -96,7 +96,8 @@ class Runtime::Impl {
         bytes / buffer.page_bytes() > buffer.pages() - first_page)
       throw UsageError(fmt::format("{} bytes from page {} are not whole pages of a buffer with {} pages of {} bytes",
                                    bytes, first_page, buffer.pages(), buffer.page_bytes()));
-    move(noc::Interleaved{buffer.address(), buffer.page_bytes(), u32(buffer.pages())},
+    move(noc::Interleaved{buffer.address() - buffer.run_pages(), buffer.page_bytes(), u32(buffer.pages()),
+                          buffer.run_pages()},
          first_page * buffer.page_bytes());
     counter += bytes;
     if (listener) listener->moved(bytes, &counter == &stats_.bytes_written, begin);
@@ -115,11 +116,13 @@ class Runtime::Impl {
                                  abi::kData, abi::kData + abi::kDataBytes));
   }
 
-  DeviceBuffer allocate(u32 page_bytes, u64 pages) {
-    if (page_bytes == 0 || pages > UINT32_MAX)
-      throw UsageError(fmt::format("{} pages of {} bytes cannot be allocated", pages, page_bytes));
+  DeviceBuffer allocate(u32 page_bytes, u64 pages, u32 run_pages) {
+    if (page_bytes == 0 || pages > UINT32_MAX || run_pages == 0 || run_pages > abi::kMostRunPages)
+      throw UsageError(
+          fmt::format("{} pages of {} bytes in runs of {} cannot be allocated", pages, page_bytes, run_pages));
     DeviceBuffer buffer;
-    buffer.address_ = allocator_->allocate(abi::pages_in_bank(pages, u32(chip_.dram_banks().size())) * page_bytes);
+    const u64 most = abi::pages_in_bank(pages, u32(chip_.dram_banks().size()), run_pages);
+    buffer.address_ = allocator_->allocate(most * page_bytes) + run_pages;
     buffer.owner_ = allocator_;
     buffer.pages_ = pages;
     buffer.page_bytes_ = page_bytes;
@@ -195,7 +198,7 @@ class Runtime::Impl {
     if (bytes <= arena_bytes_) return;
     arena_ = {};
     arena_bytes_ = 0;
-    arena_ = allocate(64, ceil_div(bytes, 64) * chip_.dram_banks().size());
+    arena_ = allocate(64, ceil_div(bytes, 64) * chip_.dram_banks().size(), abi::kRunPages);
     arena_bytes_ = bytes;
   }
 
@@ -218,7 +221,11 @@ class Runtime::Impl {
     if (u32(buffer.external) >= external_addresses.size())
       throw UsageError(fmt::format("buffer {} of launch '{}' is external {}, but {} addresses were given", buffer.name,
                                    launch.label, buffer.external, external_addresses.size()));
-    return u32(external_addresses[u32(buffer.external)]);
+    const u64 address = external_addresses[u32(buffer.external)];
+    if (address % abi::kBufferAlign == 0)
+      throw UsageError(fmt::format("{:#x} for buffer {} of launch '{}' is no DeviceBuffer::address()", address,
+                                   buffer.name, launch.label));
+    return u32(address);
   }
 
   abi::QueueRecord record(const Program& program, const Launch& launch, const KernelImage& kernel, u32 address,
@@ -229,17 +236,22 @@ class Runtime::Impl {
     abi::QueueRecord r{};
     r.op = abi::QueueOp::launch;
     r.launch.workers = std::min(launch.max_workers, grid_.workers());
+    r.launch.team_rows = r.launch.team_columns = abi::kWholeGrid;
     if (launch.block_rows != 0) {
-      const u32 columns = chip_.columns();
       const noc::Team team =
-          noc::team(launch.block_rows, launch.block_columns, columns, grid_.workers(), launch.max_workers);
-      r.launch.team_rows = u8(team.rows), r.launch.team_columns = u8(team.columns), r.launch.columns = u8(columns);
-      r.launch.workers = team.end(columns);
+          noc::team(launch.block_rows, launch.block_columns, chip_.columns(), grid_.workers(), launch.max_workers);
+      r.launch.team_rows = u8(team.rows), r.launch.team_columns = u8(team.columns);
+      r.launch.workers = grid_.workers();
     }
     for (size_t core = 0; core < kernel.entry.size(); ++core)
       r.launch.entry[core] = kernel.entry[core] == abi::kNoEntry ? abi::kNoEntry : address + kernel.entry[core];
     for (size_t i = 0; i < launch.args.size(); ++i)
       r.launch.args[i] = argument(program, launch, launch.args[i], external_addresses);
+    // The next item of a tile then lies in the same bank.
+    const u32 banks = u32(chip_.dram_banks().size());
+    if (launch.beside >= 0 && r.launch.args[launch.beside] % abi::kBufferAlign != abi::kRunPages &&
+        r.launch.workers < launch.max_workers && r.launch.workers > banks)
+      r.launch.workers -= r.launch.workers % banks;
     return r;
   }
 
@@ -291,7 +303,9 @@ u32 Runtime::workers() const { return impl_->grid_.workers(); }
 u32 Runtime::dram_banks() const { return u32(impl_->chip_.dram_banks().size()); }
 u64 Runtime::free_bytes() const { return impl_->allocator_->free_bytes() * dram_banks(); }
 
-DeviceBuffer Runtime::allocate(u32 page_bytes, u64 pages) { return impl_->allocate(page_bytes, pages); }
+DeviceBuffer Runtime::allocate(u32 page_bytes, u64 pages, u32 run_pages) {
+  return impl_->allocate(page_bytes, pages, run_pages);
+}
 
 void Runtime::write_pages(const DeviceBuffer& buffer, u64 first_page, std::span<const std::byte> data) {
   impl_->exclusive([&] {
@@ -312,8 +326,7 @@ void Runtime::run(const Program& program, std::span<const u64> external_addresse
 }
 
 void Runtime::launch(const KernelImage& kernel, std::vector<u32> args, u32 workers) {
-  Program program{
-      .kernels = {kernel}, .buffers = {}, .launches = {{.max_workers = workers, .args = {}, .label = kernel.name}}};
+  Program program{.kernels = {kernel}, .launches = {{.max_workers = workers, .label = kernel.name}}};
   for (const u32 value : args) program.launches[0].args.push_back({LaunchArg::Kind::constant, value});
   run(program, {});
 }

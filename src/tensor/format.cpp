@@ -67,6 +67,14 @@ u64 PageFormat::pages() const {
   return u64(grid.batch * grid.rows * grid.cols);
 }
 
+u32 PageFormat::run_pages() const {
+  constexpr i64 kFewestRows = 24,
+                kMostPages = 128;  // with fewer rows banks get uneven shares; longer ones leave banks idle in order
+  const compiler::Extents grid = compiler::page_grid(extents, tiling);
+  const bool whole = grid.batch * grid.rows >= kFewestRows && grid.cols > abi::kRunPages && grid.cols <= kMostPages;
+  return tiling == Tiling::tile && whole ? u32(grid.cols) : abi::kRunPages;
+}
+
 namespace {
 
 constexpr i64 kRun = 16;  // elements that lie side by side in a page and in the tensor

@@ -28,6 +28,9 @@ struct PageFormat {
   PageFormat(const compiler::Shape& shape, DType dtype_) : PageFormat(shape, dtype_, compiler::default_tiling(shape)) {}
   u32 page_bytes() const { return baretile::page_bytes(tiling, dtype); }
   u64 pages() const;
+  // Of what comes from the host. A matrix with many rows of tiles is mostly weights, [out, in], and then each row lies
+  // in one bank: a product by a single row reads it with the tile beside that bank.
+  u32 run_pages() const;
 
   // `pages` is a whole number of pages from `first_page` on; `values` are all of the tensor, row-major.
   void encode(std::span<const float> values, u64 first_page, std::span<std::byte> pages) const;

@@ -21,7 +21,7 @@ std::shared_ptr<Expr> stored(Runtime& runtime, Shape shape, DType dtype) {
   PageFormat format(shape, dtype);
   expr->node = {compiler::Op::external, dtype, std::move(shape), {}, {}, 0};
   expr->place(&runtime);
-  expr->storage = runtime.allocate(format.page_bytes(), format.pages());
+  expr->storage = runtime.allocate(format.page_bytes(), format.pages(), format.run_pages());
   return expr;
 }
 

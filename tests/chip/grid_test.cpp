@@ -66,6 +66,30 @@ TEST(Grid, WhicheverBankIsOffThePlaceAt1821IsEmpty) {
   }
 }
 
+// src: Coordinates.md's pictures, of which that of the DRAM tiles has bank D2 fused off.
+TEST(Grid, RawPlacesAreThoseOfTheChip) {
+  auto tags = with(36, 0xFF & ~(1u << 2));
+  tags[34] = 0x3FFF & ~(1u << 4 | 1u << 9);  // columns 3 and 12
+  Card card(tags);
+  const Chip chip = card.chip();
+  constexpr u8 kLeft[] = {12, 13, 15, 17, 0, 18, 20, 19, 0, 0, 16, 14},
+               kRight[] = {12, 13, 15, 17, 22, 18, 20, 19, 23, 21, 16, 14};  // translated y by row, 0: fused off
+  for (u8 row = 0; row < 12; ++row) {
+    if (kLeft[row] != 0) {
+      EXPECT_EQ(chip.raw({18, kLeft[row]}), (NocXY{0, row}));
+    }
+    EXPECT_EQ(chip.raw({17, kRight[row]}), (NocXY{9, row}));
+  }
+  EXPECT_EQ(chip.raw({2, 5}), (NocXY{2, 5}));
+  EXPECT_EQ(chip.raw({3, 5}), (NocXY{4, 5}));
+  EXPECT_EQ(chip.raw({7, 11}), (NocXY{10, 11}));
+  EXPECT_EQ(chip.raw({11, 2}), (NocXY{13, 2}));
+  EXPECT_EQ(chip.raw(chip.tiles().back()), (NocXY{16, 11}));
+  Card whole;
+  EXPECT_EQ(whole.chip().raw({17, 14}), (NocXY{0, 11}));
+  EXPECT_EQ(whole.chip().raw({18, 22}), (NocXY{9, 7}));
+}
+
 TEST(Grid, FewerBanksThanAnyCardHasAreAnError) {
   Card card(with(36, 0x3F));
   EXPECT_THAT(message_of<DeviceError>([&] { card.chip(); }), HasSubstr("telemetry tag 36"));

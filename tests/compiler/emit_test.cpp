@@ -29,7 +29,7 @@ TEST(Emit, PrintsAMatmulWithReluAsFiveShortFunctions) {
   const u32 x = c.add_buffer(random_matrix(1, 64, 96, bf16, tile, 1)),
             w = c.add_buffer(random_matrix(1, 96, 128, bf16, tile, 2));
   c.output(c.op("relu", {c.contraction(x, w, 4)}), fp32, tile);
-  EXPECT_EQ(work_of(c.spec).max_workers, 8u);
+  EXPECT_EQ(emit(c.spec).work.max_workers, 8u);
   EXPECT_EQ("\n" + emit(c.spec).text, R"(
 // relu_matmul: 1 x 2 x 4 tiles
 #include "compute.h"
@@ -122,8 +122,8 @@ TEST(Emit, SharesLargerProductsOutInBlocksOfWhichEachPageIsReadByOneTile) {
   const u32 x = c.add_buffer(random_matrix(2, 256, 9 * 32, bf16, tile, 1)),
             w = c.add_buffer(random_matrix(1, 9 * 32, 512, fp32, tile, 2));
   c.output(c.contraction(x, w, 4), fp32, tile);
-  EXPECT_EQ(work_of(c.spec).block_rows, 8u) << "two rows of tiles each, of both matrices below one another";
-  EXPECT_EQ(work_of(c.spec).block_columns, 8u);
+  EXPECT_EQ(emit(c.spec).work.block_rows, 8u) << "two rows of tiles each, of both matrices below one another";
+  EXPECT_EQ(emit(c.spec).work.block_columns, 8u);
   const std::string text = emit(c.spec).text;
   EXPECT_EQ("\n" + function(text, "ncrisc"), R"(
 extern "C" void kernel_ncrisc(const u32* args) {
@@ -280,7 +280,7 @@ TEST(Emit, FoldsInOnePassAndUsesTheResultInTheNext) {
   const u32 x = c.load(random_matrix(1, 33, 70, fp32, tile, 1));
   const u32 e = c.op("exp", {c.op("sub", {x, c.reduce("max", x)})});
   c.output(c.op("mul", {e, c.op("reciprocal", {c.reduce("sum", e)})}), fp32, tile);
-  EXPECT_EQ(work_of(c.spec).max_workers, 2u);
+  EXPECT_EQ(emit(c.spec).work.max_workers, 2u);
   EXPECT_EQ("\n" + function(emit(c.spec).text, "trisc1"), R"(
 extern "C" void kernel_trisc1(const u32*) {
   setup_math<Format::fp32>();
@@ -374,7 +374,7 @@ TEST(Emit, WidensBlocksOnlyWhileThereIsWorkForManyTiles) {
     const u32 x = c.add_buffer(random_matrix(1, 1, 32, fp32, split, 1)),
               w = c.add_buffer({1, 32, 32 * col_tiles, bf16, tile, {}});
     c.output(c.contraction(x, w, 2), fp32, row);
-    return fmt::format("{} workers\n{}", work_of(c.spec).max_workers, emit(c.spec).text);
+    return fmt::format("{} workers\n{}", emit(c.spec).work.max_workers, emit(c.spec).text);
   };
   EXPECT_THAT(text(48), testing::AllOf(HasSubstr("48 workers"), Not(HasSubstr("unrolled"))));
   EXPECT_THAT(text(1536), testing::AllOf(HasSubstr("192 workers"), HasSubstr("unrolled<8>")));
@@ -423,7 +423,7 @@ TEST(Emit, WritesMovesAsOneCallForEachMover) {
   spec.move.sizes = {70, 45};
   spec.move.src_strides = {1, 70};
   spec.move.dst_strides = {45, 1};
-  EXPECT_EQ(work_of(spec).max_workers, 3u);
+  EXPECT_EQ(emit(spec).work.max_workers, 3u);
   EXPECT_EQ("\n" + emit(spec).text, R"(
 // permute
 #include "compute.h"

@@ -67,7 +67,7 @@ extern "C" void kernel_trisc1(const u32*) { for (i32 i = -1; i < 2; ++i) bt_prin
 extern "C" void kernel_trisc2(const u32*) { bt_print("{} {} {} {} {} {}", 1, 2u, short(-3), u8(4), 'A', 6); }
 )"),
                  {26, u32(-7), std::bit_cast<u32>(1.5f)}, 1);
-  const std::string tile = "[tile 1-2, ", launch = ", launch 'formats' (1 of 1)] ";
+  const std::string tile = "[tile 1-11, ", launch = ", launch 'formats' (1 of 1)] ";
   EXPECT_THAT(lines, ElementsAre(tile + "BRISC" + launch + "start", tile + "BRISC" + launch + "26 0x1a    -7|",
                                  tile + "NCRISC" + launch + "{1.5}", tile + "TRISC0" + launch + "1 2",
                                  tile + "TRISC1" + launch + "i = -1", tile + "TRISC1" + launch + "i = 0",
@@ -106,7 +106,7 @@ TEST_P(DebugTest, AFullLogDropsAndCountsAndChangesNoResult) {
     EXPECT_EQ(sum(1), expected);
     ASSERT_EQ(lines.size(), 2 * 115) << "records of 12 bytes in a log of 1,392, of which 32 are kept for a bt_assert";
     EXPECT_THAT(lines[114], HasSubstr("886 more had no room in the log of 1392 bytes"));
-    EXPECT_THAT(lines[115], AllOf(HasSubstr("[tile 2-2, BRISC, "), HasSubstr("sum 0 at 0")));
+    EXPECT_THAT(lines[115], AllOf(HasSubstr("[tile 1-2, BRISC, "), HasSubstr("sum 0 at 0")));
   }
 }
 
@@ -114,7 +114,7 @@ TEST_P(DebugTest, LinesComeOnceEachAndWhileTheirKernelRuns) {
   std::vector<std::clock_t> times;
   RuntimeOptions timed = options();
   timed.print = [&](const std::string& line) {
-    EXPECT_EQ(line, fmt::format("[tile 1-2, BRISC, launch 'slow' (1 of 1)] {}", times.size()));
+    EXPECT_EQ(line, fmt::format("[tile 1-11, BRISC, launch 'slow' (1 of 1)] {}", times.size()));
     times.push_back(std::clock());
   };
   const KernelImage slow = build("slow", kStart + R"(
@@ -142,8 +142,8 @@ TEST_P(DebugTest, EachLaunchOfAProgramSaysItsName) {
   bench.launch({6}, 1, 0);
   bench.launch({7}, 1, 2);
   bench.run();
-  EXPECT_THAT(lines, ElementsAre("[tile 1-2, BRISC, launch 'launch 0' (1 of 3)] 5",
-                                 "[tile 1-2, BRISC, launch 'launch 2' (3 of 3)] 7"));
+  EXPECT_THAT(lines, ElementsAre("[tile 1-11, BRISC, launch 'launch 0' (1 of 3)] 5",
+                                 "[tile 1-11, BRISC, launch 'launch 2' (3 of 3)] 7"));
 }
 
 TEST(DebugCode, WithoutBaretileDebugThereIsNoCode) {
@@ -175,8 +175,8 @@ extern "C" void kernel_)" + core +
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30)) << "the deadline is ten minutes";
     std::string name = core;
     for (char& c : name) c = char(std::toupper(c));
-    EXPECT_EQ(error.where, "tile 4-2, " + name);
-    EXPECT_EQ(error.what(), "tile 4-2, " + name + " stopped at " + line_of("assertion", text, "// here") +
+    EXPECT_EQ(error.where, "tile 1-5, " + name);
+    EXPECT_EQ(error.what(), "tile 1-5, " + name + " stopped at " + line_of("assertion", text, "// here") +
                                 ": bt_assert(n < limit && true); n, m = 7, -1 in launch 'assertion' (1 of 1); correct "
                                 "the kernel");
     EXPECT_EQ(lines.size(), 5) << "what was printed before";
@@ -225,9 +225,9 @@ extern "C" void kernel_trisc1(const u32*) {}
 
 void expect_hang_report(const DeviceError& error, const std::string& spins, const std::string& calls,
                         const std::string& reserves) {
-  EXPECT_EQ(error.where, "tile 1-2, BRISC");
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("tile 1-2, BRISC does not return from launch 'hang' (1 of 1)"),
-                                  HasSubstr("tile 1-2 waits, and 1 more do:"), HasSubstr("\n  BRISC  KRNL at "),
+  EXPECT_EQ(error.where, "tile 1-11, BRISC");
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("tile 1-11, BRISC does not return from launch 'hang' (1 of 1)"),
+                                  HasSubstr("tile 1-11 waits, and 1 more do:"), HasSubstr("\n  BRISC  KRNL at "),
                                   HasSubstr(spins + ", called at " + calls), HasSubstr("\n  NCRISC has returned"),
                                   HasSubstr("\n  TRISC1 has returned"),
                                   HasSubstr("\n  circular buffer 1: 2 pages in it (5 pushed, 3 popped)"),
@@ -264,7 +264,7 @@ TEST_P(DebugTest, AWaitOfTheKernelLibraryIsReportedWithItsCaller) {
   text.replace(text.find("< 2"), 3, "> 999");
   Runtime runtime(device(), options(std::chrono::milliseconds(200)));
   const DeviceError error = error_of([&] { runtime.launch(build("ring", text), {}); });
-  EXPECT_EQ(error.where, "tile 2-2, NCRISC");
+  EXPECT_EQ(error.where, "tile 1-2, NCRISC");
   EXPECT_THAT(error.what(), AllOf(HasSubstr("\n  BRISC  WAIT (the tile's other cores)"),
                                   HasSubstr("\n  NCRISC INFU (room in the input ring) at kernels/"),
                                   HasSubstr(", called at " + line_of("ring", text, "// waits for room")),
@@ -285,7 +285,7 @@ extern "C" void kernel_trisc0(const u32*) {
 })";
   Runtime runtime(device(), options(std::chrono::milliseconds(200)));
   const DeviceError error = error_of([&] { runtime.launch(build("blocked", text), {}); });
-  EXPECT_EQ(error.where, "tile 1-2, TRISC0");
+  EXPECT_EQ(error.where, "tile 1-11, TRISC0");
   const bool inside = std::string(GetParam()) == "sim";
   EXPECT_THAT(error.what(), AllOf(HasSubstr(inside ? "\n  TRISC0 KRNL after kernels/kernel.h:"
                                                    : "\n  TRISC0 KRNL at kernels/kernel.h:"),

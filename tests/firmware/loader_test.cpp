@@ -54,8 +54,14 @@ TEST_P(LoaderTest, TellsTilesWhereEverythingIs) {
   const firmware::Grid grid = firmware::boot(chip, true);
   const abi::TileInfo info = mailbox(chip, grid.tiles[3]).info;
   EXPECT_EQ(info.dram_banks, chip.dram_banks().size());
-  for (u32 b = 0; b < info.dram_banks; ++b)
-    EXPECT_EQ(info.dram_coord[b], chip.dram_banks()[b].x | chip.dram_banks()[b].y << 6);
+  for (u32 i = 0; i < grid.tiles.size(); ++i) {
+    const abi::TileInfo own = mailbox(chip, grid.tiles[i]).info;
+    ASSERT_EQ(to_noc({u8(own.column), u8(own.row)}), grid.tiles[i]);
+    for (u32 b = 0; b < own.dram_banks; ++b) {
+      ASSERT_EQ(own.dram_coord[b] & 63, chip.dram_banks()[b].x);
+      ASSERT_LT((own.dram_coord[b] >> 6) - chip.dram_banks()[b].y, 3u) << "one of the bank's three ports";
+    }
+  }
   u32 receivers = 0;
   for (u32 r = 0; r < info.mcast_rects; ++r) receivers += info.mcast_tiles[r];
   EXPECT_EQ(receivers, grid.workers());

@@ -26,6 +26,14 @@ TEST(Address, RunsOfFourPagesGoRoundTheBanks) {
   EXPECT_EQ((noc::Interleaved{0, 2048, 3}.bank_bytes(8)), 3 * 2048u);
 }
 
+TEST(Address, ARunMayBeOfAnyLength) {
+  const noc::Interleaved buffer{0x10000, 2048, 19 * 18, 18};
+  EXPECT_EQ(noc::page_address(buffer, 17, 8), (noc::DramAddress{0, 0x10000 + 17 * 2048}));
+  EXPECT_EQ(noc::page_address(buffer, 18, 8), (noc::DramAddress{1, 0x10000}));
+  EXPECT_EQ(noc::page_address(buffer, 18 * 9 + 5, 8), (noc::DramAddress{1, 0x10000 + (18 + 5) * 2048}));
+  EXPECT_EQ(buffer.bank_bytes(8), 3 * 18 * 2048u) << "banks 0 to 2 have three of the nineteen";
+}
+
 TEST(Transfer, RefusesRangesOutsideTheBufferAndBuffersOutsideTheBank) {
   Card card;
   Chip chip = card.chip();

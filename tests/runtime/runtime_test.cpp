@@ -174,7 +174,8 @@ extern "C" void kernel_brisc(const u32* args) {
 TEST_P(RuntimeTest, ALaunchCostsFewHostAccesses) {
   Bench bench(device());
   bench.program.kernels = {build_kernel("nothing", kKernelStart + "extern \"C\" void kernel_brisc(const u32*) {}")};
-  const u64 address = 0;
+  const DeviceBuffer page = bench.runtime.allocate(64, 1);
+  const u64 address = page.address();
   for (const u32 launches : {1u, 300u}) {
     bench.program.launches.clear();
     for (u32 i = 0; i < launches; ++i) bench.launch();
@@ -250,6 +251,37 @@ TEST_P(RuntimeTest, PagesComeBackAsTheyWereWritten) {
   EXPECT_EQ(runtime.stats().bytes_written, 512 * 1011);
 }
 
+// 40 pages in runs of n: each worker copies every workers-th page of one buffer to the other, and adds to its first
+// word.
+TEST_P(RuntimeTest, PagesOfRunsOfAnyLengthAreWhereKernelsAndTheHostLookForThem) {
+  Bench bench(device());
+  Runtime& runtime = bench.runtime;
+  const KernelImage kernel = build_kernel("runs", kKernelStart + R"(
+extern "C" void kernel_brisc(const u32* args) {
+  for (u32 page = box.info.logical_index; page < 40; page += box.launch.workers) {
+    transfer(true, abi::kData, args[0], page, 512);
+    word(abi::kData) += 5;
+    transfer(false, abi::kData, args[1], page, 512);
+  }
+})");
+  for (const u32 n : {1u, 3u, 4u, 18u, 255u}) {
+    const DeviceBuffer from = runtime.allocate(512, 40, n), to = runtime.allocate(512, 40, 7);
+    EXPECT_EQ(from.run_pages(), n);
+    std::vector<u32> data(512 * 40 / 4), back(data.size());
+    for (u32 i = 0; i < data.size(); ++i) data[i] = i * 2654435761u + n;
+    runtime.write_pages(from, 0, std::as_bytes(std::span(data)));
+    runtime.launch(kernel, {u32(from.address()), u32(to.address())}, 9);
+    runtime.read_pages(to, 0, std::as_writable_bytes(std::span(back)));
+    for (u32 page = 0; page < 40; ++page) data[page * 128] += 5;
+    EXPECT_EQ(back, data) << "runs of " << n;
+  }
+  EXPECT_THROW(runtime.allocate(512, 40, 0), UsageError);
+  EXPECT_THROW(runtime.allocate(512, 40, 256), UsageError);
+  const u64 free = runtime.free_bytes();
+  { const DeviceBuffer whole = runtime.allocate(512, 40, 18); }
+  EXPECT_EQ(runtime.free_bytes(), free);
+}
+
 // What each worker's L1 holds goes to the tile that noc_coord names, and nowhere else.
 TEST_P(RuntimeTest, ALaunchSeesTheL1ThatTheHostWrote) {
   Bench bench(device());
@@ -291,6 +323,8 @@ TEST_P(RuntimeTest, MisuseIsNamedAndLeavesTheRuntimeUsable) {
   EXPECT_THROW(runtime.run(program, {}), UsageError) << "no such buffer";
   program.launches[0].args[0].value = 0;
   EXPECT_THROW(runtime.run(program, {}), UsageError) << "no address for the external";
+  const u64 start = buffer.address() - buffer.run_pages();
+  EXPECT_THROW(runtime.run(program, {&start, 1}), UsageError) << "an address that says nothing of runs";
   program.launches[0].args.assign(abi::kMaxArgs + 1, {});
   EXPECT_THROW(runtime.run(program, {}), UsageError) << "too many arguments";
   program.launches[0].args.clear();

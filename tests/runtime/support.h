@@ -26,8 +26,8 @@ static volatile abi::Mailbox& box = *reinterpret_cast<volatile abi::Mailbox*>(ab
 static void fence() { asm volatile("fence" ::: "memory"); }
 static volatile u32& niu(u32 offset) { return word(isa::kNiuBase + isa::kNiuStride + offset); }
 static void transfer(bool read, u32 l1, u32 base, u32 page, u32 bytes) {
-  const u32 banks = box.info.dram_banks, run = page / abi::kRunPages,
-            remote = base + (run / banks * abi::kRunPages + page % abi::kRunPages) * bytes, coord = box.info.dram_coord[run % banks];
+  const u32 banks = box.info.dram_banks, length = base % abi::kBufferAlign, run = page / length,
+            remote = base - length + (run / banks * length + page % length) * bytes, coord = box.info.dram_coord[run % banks];
   const u32 here = niu(isa::kNiuLogicalId) & 0xFFF, counter = read ? isa::kNiuReadAcks : isa::kNiuWriteAcks;
   fence();
   const u32 before = niu(counter);

@@ -122,6 +122,48 @@ TEST_P(MatmulKernel, MultipliesOneRow) {
   expect_product("row_tf32", {1, 64, 96, fp32, row, fp32}, kTf32);
 }
 
+// A row's weights are all in one bank, which the tile that multiplies them is beside: with the other banks' coordinates
+// taken away from every tile nothing is missing. What goes in and out stays in banks 0
+// and 1.
+TEST_P(MatmulKernel, ReadsTheWeightsOfOneRowFromTheBankBesideTheTile) {
+  const auto tables = [&](const std::string& name, const std::string& lines) {
+    const compiler::KernelSource source{
+        name,
+        "#include \"noc.h\"\nusing namespace baretile;\nusing namespace baretile::kernel;\n"
+        "extern \"C\" void kernel_brisc(const u32*) {\n  auto& info = mailbox().info;\n"
+        "  for (u32 b = 2; b < info.dram_banks; ++b) {\n    const u32 kept = abi::kData + abi::kDataBytes - 64 + 4 * "
+        "b;\n" +
+            lines + "  }\n  fence();\n}\n"};
+    runtime().launch(compiler::build_kernels({&source, 1}, {.cache_folder = BARETILE_BINARY_DIR "/kernel-cache"})[0],
+                     {});
+  };
+  for (const u32 tiles : {250u, 384u}) {  // a column of tiles an item, and three
+    Case c(fmt::format("beside_{}", tiles), 1, 1, 32 * tiles);
+    c.output(add_product(c, {1, 32 * 6, 32 * tiles, bf16, row, bf16, true}), bf16, row);
+    const Launch work = compiler::emit(c.spec).work;
+    EXPECT_EQ(work.beside, 1);
+    EXPECT_EQ(work.max_workers, tiles == 250 ? 250u : 128u);
+    std::vector<std::vector<u8>> stored;
+    std::vector<u32> page_bytes;
+    for (const Matrix& m : c.buffers) {
+      page_bytes.push_back(m.page_bytes());
+      stored.push_back(m.values.empty() ? std::vector<u8>(m.pages() * m.page_bytes()) : encode(m));
+    }
+    auto alone = stored;
+    expect_outputs(c, {.relative = kFourPhases});
+    launch(c.spec, stored, page_bytes);
+    tables("hide_banks",
+           "    reg(kept) = info.dram_coord[b];\n    if (b != info.logical_index % info.dram_banks) info.dram_coord[b] "
+           "= info.dram_coord[0];\n");
+    run_pages_ = {255, 6, 255};
+    launch(c.spec, alone, page_bytes);
+    tables("show_banks", "    info.dram_coord[b] = reg(kept);\n");
+    run_pages_.clear();
+    EXPECT_EQ(alone.back().size(), stored.back().size());
+    EXPECT_TRUE(alone.back() == stored.back()) << tiles;
+  }
+}
+
 TEST_P(MatmulKernel, MultipliesSplitRowsOfEveryCount) {
   for (const u32 rows : {3u, 7u, 20u, 32u, 45u}) {
     Case c(fmt::format("split_rows_{}", rows), 1, rows, 64);

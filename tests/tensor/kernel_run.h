@@ -34,13 +34,14 @@ class OnSimulator : public testing::TestWithParam<const char*> {
     const compiler::KernelSource source = compiler::emit(spec);
     Program program;
     program.kernels = compiler::build_kernels({&source, 1}, {.cache_folder = BARETILE_BINARY_DIR "/kernel-cache"});
-    Launch item = compiler::work_of(spec);
+    Launch item = source.work;
     item.label = spec.name;
     item.max_workers = std::min(item.max_workers, most);
     std::vector<DeviceBuffer> memory;
     std::vector<u64> addresses;
     for (u32 n = 0; n < buffers.size(); ++n) {
-      memory.push_back(runtime().allocate(page_bytes[n], buffers[n].size() / page_bytes[n]));
+      const u32 run = n < run_pages_.size() ? run_pages_[n] : abi::kRunPages;
+      memory.push_back(runtime().allocate(page_bytes[n], buffers[n].size() / page_bytes[n], run));
       runtime().write_pages(memory[n], 0, std::as_bytes(std::span(buffers[n])));
       addresses.push_back(memory[n].address());
       const KernelBuffer& b = spec.buffers[n];
@@ -57,6 +58,7 @@ class OnSimulator : public testing::TestWithParam<const char*> {
     for (u32 n = 0; n < buffers.size(); ++n)
       runtime().read_pages(memory[n], 0, std::as_writable_bytes(std::span(buffers[n])));
   }
+  std::vector<u32> run_pages_;  // of the buffers, where they are not as usual
 };
 
 // How far a result in fp32 may be from the exact one; rounding to an output's own format comes on top.

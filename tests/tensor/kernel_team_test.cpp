@@ -20,7 +20,7 @@ class TeamKernel : public KernelTest {
     expect_team(c);
     expect_outputs(c, {.relative = relative});
   }
-  static void expect_team(const Case& c) { EXPECT_NE(compiler::work_of(c.spec).block_rows, 0u) << c.spec.name; }
+  static void expect_team(const Case& c) { EXPECT_NE(compiler::emit(c.spec).work.block_rows, 0u) << c.spec.name; }
   // What is left in the last buffer after a launch on so many tiles.
   std::vector<u8> bytes_on(const Case& c, u32 most) {
     std::vector<std::vector<u8>> stored;
@@ -107,7 +107,7 @@ TEST_P(TeamKernel, MultipliesOneLeftOperandByTwoRightOnesAndAddsAnotherProduct) 
 TEST_P(TeamKernel, RepeatsOverABatchWithOneRightOperandOrMany) {
   Case one("team_batch", 3, 128, 128);
   one.output(add_product(one, 256), fp32, tile);
-  EXPECT_EQ(compiler::work_of(one.spec).block_rows % 3, 0u) << "matrices below one another";
+  EXPECT_EQ(compiler::emit(one.spec).work.block_rows % 3, 0u) << "matrices below one another";
   expect_team(one);
   expect_outputs(one, {.relative = kFourPhases});
   Case many("team_batch_of_both", 2, 128, 256);
@@ -131,7 +131,7 @@ TEST_P(TeamKernel, GivesTheSameBitsOnAnyNumberOfTilesAndWithoutATeam) {
   for (u32 i = 0; i < kInner; ++i)
     for (u32 j = 0; j < kFew; ++j) w.values.push_back(c.buffers[1].at(0, i, j));
   narrow.output(narrow.contraction(x, narrow.add_buffer(w), 4), fp32, tile);
-  ASSERT_EQ(compiler::work_of(narrow.spec).block_rows, 0u);
+  ASSERT_EQ(compiler::emit(narrow.spec).work.block_rows, 0u);
   const std::vector<u8> few = bytes_on(narrow, UINT32_MAX);
   for (u32 i = 0; i < kRows / 32; ++i)
     for (u32 j = 0; j < kFew / 32; ++j) {

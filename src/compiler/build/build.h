@@ -14,6 +14,7 @@ namespace baretile::compiler {
 // kernel_trisc0 … 2. It may include baretile/{bits,abi}.h, baretile/isa/* and kernels/*.
 struct KernelSource {
   std::string name, text;
+  Launch work = {};  // what emit() knows of its launches: how the work is shared out over tiles
 };
 
 struct BuildOptions {

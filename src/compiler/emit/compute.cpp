@@ -27,6 +27,13 @@ std::string ComputeEmitter::page(const Access& access, std::string_view row, std
   return page_expression(access.map, "b", groups ? "(8 * i + g)" : row, col);
 }
 
+// The n-th column of output tiles in a block.
+std::string ComputeEmitter::column(const std::string& n) const {
+  const u32 columns = plan_.block.columns;
+  if (!plan_.beside) return fmt::format("block * {} + {}", columns, n);
+  return fmt::format("block / {0} * {1} + {2} * {0} + block % {0}", isa::kDramBanks, isa::kDramBanks * columns, n);
+}
+
 // The tile that an item is, or the band and the block of columns, of items or of `row` and `column` of a team's blocks.
 Code ComputeEmitter::index_lines(const Code& body) const {
   const u32 rows = kernel_.reduce == ReduceAxis::rows ? 1 : kernel_.row_tiles / plan_.block.rows;
@@ -86,7 +93,7 @@ void ComputeEmitter::for_block(Code& code, bool unrolled, const std::function<vo
   code.open("{}", unrolled ? fmt::format("unrolled<{}>([&]<u32 w>()", rows * columns)
                            : fmt::format("for (u32 w = 0; w < {}; ++w)", rows * columns));
   if (mentions(inner.text(), "i")) code.line("const u32 i = band * {} + w / {};", rows, columns);
-  if (mentions(inner.text(), "j")) code.line("const u32 j = block * {} + w % {};", columns, columns);
+  if (mentions(inner.text(), "j")) code.line("const u32 j = {};", column(fmt::format("w % {}", columns)));
   code.append(inner);
   code.close(unrolled ? "});" : "}");
 }

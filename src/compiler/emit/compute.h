@@ -30,6 +30,7 @@ class ComputeEmitter {
   void for_items(Code& code, const Bodies& bodies) const;
   void for_block(Code& code, bool unrolled, const std::function<void(Code&)>& body) const;
   Code index_lines(const Code& body) const;
+  std::string column(const std::string& n) const;
   std::string edge(char axis) const;  // a condition, empty when it always holds
   void if_edge(Code& code, char axis, const std::string& statement) const;
   std::string row_groups() const;  // of split matrices in this tile

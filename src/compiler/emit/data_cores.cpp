@@ -57,7 +57,8 @@ void ComputeEmitter::read_groups(Code& code, const Product& p) const {
   code.close();
 }
 
-// The slot of a step of `run` k holds `run` left pages of each row of the block, or the right pages of each row of k.
+// The slot of a step of `run` k holds `run` left pages of each row of the block, or the right pages of each row of k;
+// where the right operand is stored transposed `run` of each column, which follow one another in memory.
 void ComputeEmitter::read_product(Code& code, const Product& p) const {
   if (grouped(p)) return read_groups(code, p);
   const u32 k_tiles = p.form->k_tiles, run = std::min(plan_.run, k_tiles);
@@ -69,12 +70,15 @@ void ComputeEmitter::read_product(Code& code, const Product& p) const {
   };
   const bool one = plan_.block.tiles() == 1;
   const std::string i = one ? "i" : fmt::format("(band * {} + n / {})", rows, run);
-  const std::string j = one ? "j" : fmt::format("(block * {} + n % {})", columns, columns);
+  const bool turned = p.form->right_transposed;
+  const std::string inner = fmt::format("n % {}", turned ? run : columns),
+                    outer = fmt::format("n / {}", turned ? run : columns);
+  const std::string j = one ? "j" : fmt::format("({})", column(turned ? outer : inner));
   code.line("in.product({},", ceil_div(k_tiles, run));
   operand(p.form->left, rows * run, fmt::format("n % {}", run), page(p.form->left, i, "k"), false);
   for (const u32 step : p.steps) {
     const Access& right = kernel_.steps[step].contraction.right;
-    operand(right, run * columns, fmt::format("n / {}", columns), page(right, "k", j), step == p.steps.back());
+    operand(right, run * columns, turned ? inner : outer, page(right, "k", j), step == p.steps.back());
   }
 }
 
@@ -136,7 +140,8 @@ void ComputeEmitter::unpack_product(Code& code, const Product& p) const {
             k_tiles % run == 0 ? fmt::format("{}", run) : fmt::format("least({}, {} - s * {})", run, k_tiles, run));
   code.open("for (u32 c = 0; c < {}; ++c)", columns);
   for (u32 c = 0; c < p.steps.size(); ++c) {
-    code.line("in.right(right{} + (n * {} + c) * {});", c, columns,
+    code.line("in.right(right{} + ({}) * {});", c,
+              p.form->right_transposed ? fmt::format("c * {} + n", run) : fmt::format("n * {} + c", columns),
               plan_.bytes(kernel_.steps[p.steps[c]].contraction.right));
     code.open("walk<{}>({}, [&](u32 r, bool held)", rows,
               p.steps.size() == 1 ? "c" : fmt::format("c * {} + {}", p.steps.size(), c));

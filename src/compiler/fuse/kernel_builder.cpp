@@ -87,8 +87,6 @@ u32 KernelBuilder::arithmetic(u32 node, Input input) {
   return add({.kind = reduction ? StepKind::reduce : StepKind::op,
               .op = name,
               .inputs = inputs,
-              .access = {},
-              .contraction = {},
               .value = within(operands, row.identity),
               .integer = is_integer(operands)});
 }
@@ -105,13 +103,8 @@ u32 KernelBuilder::outside(u32 input, const std::vector<u32>& outer) {
   const u32 base = source.base;
   if (a_.family(base) == Family::constant) {
     return once(base, {}, false, [&] {
-      return add({.kind = StepKind::constant,
-                  .op = {},
-                  .inputs = {},
-                  .access = {},
-                  .contraction = {},
-                  .value = a_.graph.nodes[base].value,
-                  .integer = is_integer(a_.graph.nodes[base].dtype)});
+      const Node& n = a_.graph.nodes[base];
+      return add({.kind = StepKind::constant, .value = n.value, .integer = is_integer(n.dtype)});
     });
   }
   std::vector<u32> chain = source.chain;
@@ -142,11 +135,7 @@ u32 KernelBuilder::load(u32 node, u32 seen, const std::vector<u32>& chain) {
       pages = pages_of(node, {});
     }
   }
-  return add({.kind = StepKind::load,
-              .op = {},
-              .inputs = {},
-              .access = access(lowering_.value(node), *pages),
-              .contraction = {}});
+  return add({.kind = StepKind::load, .access = access(lowering_.value(node), *pages)});
 }
 
 u32 KernelBuilder::contraction(u32 node) {
@@ -163,7 +152,7 @@ u32 KernelBuilder::contraction(u32 node) {
   const u32 of_right = a_.graph.nodes[right.node].dtype == DType::bfp4 ? 1 : 2;
   c.phases = std::min(u32(n.attrs[0]), of_left * of_right);
   words_.push_back(info(n.op).name);
-  return add({.kind = StepKind::contraction, .op = {}, .inputs = {}, .access = {}, .contraction = c});
+  return add({.kind = StepKind::contraction, .contraction = c});
 }
 
 void KernelBuilder::output(u32 node, u32 value) {
@@ -206,19 +195,12 @@ void single_step(FusionPlan& plan, const char* word, Step step, i64 from, u32 to
 }  // namespace
 
 void copy_pages(FusionPlan& plan, u32 from, const Access& access, u32 to) {
-  single_step(plan, "convert", {.kind = StepKind::load, .op = {}, .inputs = {}, .access = access, .contraction = {}},
-              from, to);
+  single_step(plan, "convert", {.kind = StepKind::load, .access = access}, from, to);
 }
 
 void fill(FusionPlan& plan, double number, u32 to) {
-  Step step{.kind = StepKind::constant,
-            .op = {},
-            .inputs = {},
-            .access = {},
-            .contraction = {},
-            .value = number,
-            .integer = is_integer(plan.values[to].desc.dtype)};
-  single_step(plan, "fill", std::move(step), -1, to);
+  const bool integer = is_integer(plan.values[to].desc.dtype);
+  single_step(plan, "fill", {.kind = StepKind::constant, .value = number, .integer = integer}, -1, to);
 }
 
 void copy_elements(FusionPlan& plan, u32 from, const Box& box, u32 to) {
