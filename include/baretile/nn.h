@@ -9,6 +9,7 @@
 #include <random>
 
 #include "baretile/autograd.h"
+#include "baretile/files.h"
 #include "baretile/jit.h"
 
 #pragma GCC visibility push(default)
@@ -72,6 +73,12 @@ class Optimiser {
   // Computes `also` (a loss, say), the new weights and the optimiser's own state in one Program. The options may change
   // between steps; nothing is compiled again for another rate, nor for AdamW's decay.
   void step(const Parameters& parameters, const std::vector<Tensor>& gradients, std::vector<Tensor> also = {});
+
+  // What it remembers, to be saved beside the weights: the number of its steps and tensors of the parameters' shapes.
+  // Empty before the first step, and of SGD without momentum always.
+  NamedTensors state() const;
+  // Goes on from there, also in a Trainer; UsageError, and nothing changed, where it is not of these parameters.
+  void set_state(const Parameters& parameters, const NamedTensors& state);
 
  protected:
   Optimiser(size_t states, size_t numbers) : states_(states), numbers_(numbers) {}

@@ -73,6 +73,32 @@ void Optimiser::step(const Parameters& parameters, const std::vector<Tensor>& gr
   realize(also);
 }
 
+NamedTensors Optimiser::state() const {
+  NamedTensors out;
+  for (size_t i = 0; i < state_.size(); ++i) out.emplace(fmt::format("{}.{}", i / states_, i % states_), state_[i]);
+  if (!out.empty()) out.emplace("steps", Tensor::full(*state_[0].runtime(), {}, steps_, DType::int32));
+  return out;
+}
+
+void Optimiser::set_state(const Parameters& parameters, const NamedTensors& state) {
+  begin(parameters);
+  const NamedTensors own = this->state();
+  for (const auto& [name, x] : own)
+    if (const auto found = state.find(name); found == state.end() || found->second.shape() != x.shape())
+      throw UsageError(fmt::format(
+          "set_state: '{}' is {}, and here [{}]; give the state of an optimiser of this kind and "
+          "of these parameters.",
+          name, found == state.end() ? "missing" : fmt::format("[{}]", fmt::join(found->second.shape(), ", ")),
+          fmt::join(x.shape(), ", ")));
+  if (state.size() != own.size())
+    throw UsageError(
+        fmt::format("set_state: {} tensors, where this optimiser has {}; give the state of one of its kind.",
+                    state.size(), own.size()));
+  for (size_t i = 0; i < state_.size(); ++i)
+    state_[i] = state.at(fmt::format("{}.{}", i / states_, i % states_)).cast(DType::fp32).realize();
+  if (!own.empty()) steps_ = state.at("steps").cast(DType::int32).to_host_int32()[0];
+}
+
 std::vector<double> SGD::numbers() { return {options.rate}; }
 
 Tensor SGD::update(const Tensor& x, Tensor g, std::span<Tensor> state, const std::vector<Tensor>& numbers) {

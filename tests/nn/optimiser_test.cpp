@@ -1,7 +1,10 @@
 // What steps refuse and keep; their arithmetic is training_test.cpp's.
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "baretile/nn.h"
+#include "support/message.h"
 #include "tensor/support.h"
 
 namespace baretile::nn_test {
@@ -74,6 +77,65 @@ TEST_P(Optimisers, AStepThatFailedIsNone) {
     weights.push_back(w.to_host());
   }
   EXPECT_EQ(weights[1], weights[0]);
+}
+
+// Six steps are three, a file, and three more of another optimiser.
+TEST_P(Optimisers, GoOnFromAFileAsIfTheyHadNotStopped) {
+  const Array start = eighths({33, 40}, 1), target = eighths({33, 40}, 2);
+  const std::string path = testing::TempDir() + "baretile_optimiser_" + GetParam() + ".safetensors";
+  const std::vector<std::function<std::unique_ptr<nn::Optimiser>()>> kinds{
+      [] { return std::make_unique<nn::SGD>(nn::SGDOptions{.rate = 0.1f, .momentum = 0.9f}); },
+      [] { return std::make_unique<nn::Adam>(nn::AdamOptions{.rate = 0.1f}); },
+      [] { return std::make_unique<nn::AdamW>(nn::AdamOptions{.rate = 0.1f, .weight_decay = 0.1f}); }};
+  for (size_t kind = 0; kind < kinds.size(); ++kind) {
+    for (const bool traced : {false, true}) {
+      const auto steps = [&](nn::Optimiser& optimiser, Tensor& w, Tensor& b, int count) {
+        const auto loss = [&](const Tensors& batch) { return sum((w + b - batch[0]) * (w + b - batch[0])); };
+        const Tensor x = upload(target);
+        if (traced) {
+          nn::Trainer train(loss, {&w, &b}, optimiser);
+          for (int n = 0; n < count; ++n) train({x});
+        } else {
+          for (int n = 0; n < count; ++n) optimiser.step({&w, &b}, nn::gradients(loss({x}), {&w, &b}));
+        }
+      };
+      Tensor w = upload(start), b = Tensor::zeros(runtime(), {40});
+      const auto whole = kinds[kind]();
+      EXPECT_TRUE(whole->state().empty());
+      steps(*whole, w, b, 3);
+      NamedTensors saved = whole->state();
+      saved["w"] = w, saved["b"] = b;
+      save_safetensors(path, saved);
+      steps(*whole, w, b, 3);
+
+      NamedTensors loaded = load_safetensors(runtime(), path);
+      Tensor w2 = loaded.extract("w").mapped(), b2 = loaded.extract("b").mapped();
+      const auto rest = kinds[kind]();
+      rest->set_state({&w2, &b2}, loaded);
+      steps(*rest, w2, b2, 3);
+      EXPECT_EQ(w2.to_host(), w.to_host()) << "kind " << kind << ", traced: " << traced;
+      EXPECT_EQ(b2.to_host(), b.to_host());
+      EXPECT_EQ(rest->state().at("steps").to_host_int32(), std::vector<i32>{6});
+      EXPECT_EQ(saved.at("steps").to_host_int32(), std::vector<i32>{3}) << "what was taken stays";
+    }
+  }
+  std::remove(path.c_str());
+}
+
+TEST_P(Optimisers, TakeNoStateThatIsNotTheirs) {
+  Tensor w = upload({{2}, {1, -2}}), other = upload({{3}, {1, 2, 3}});
+  nn::Adam adam({}), from({});
+  nn::SGD plain({.rate = 0.25f}), momentum({.rate = 0.25f, .momentum = 0.5f});
+  from.step({&other}, {upload({{3}, {1, 2, 3}})});
+  EXPECT_THAT(message_of<UsageError>([&] { adam.set_state({&w}, from.state()); }),
+              testing::HasSubstr("set_state: '0.0' is [3], and here [2]"));
+  momentum.step({&w}, {upload({{2}, {1, 2}})});
+  EXPECT_THAT(message_of<UsageError>([&] { adam.set_state({&w}, momentum.state()); }),
+              testing::HasSubstr("set_state: '0.1' is missing, and here [2]"));
+  EXPECT_THROW(plain.set_state({&w}, momentum.state()), UsageError);
+  EXPECT_THROW(momentum.set_state({&w}, from.state()), UsageError);
+  EXPECT_EQ(momentum.state().at("0.0").to_host(), (std::vector<float>{1, 2})) << "it keeps its own";
+  plain.set_state({&w}, plain.state());
 }
 
 }  // namespace
