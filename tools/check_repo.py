@@ -37,7 +37,7 @@ LAYERS = {
     "kernels/sfpu": (2200, {"kernels"}),
     "kernels/whole": (480, {"kernels"}),
     "src/models": (2200, {"public", "files", "models"}),
-    "src/capi": (900, {"public", "compiler", "tensor", "capi"}),
+    "src/capi": (920, {"public", "compiler", "tensor", "capi"}),
     "python": (780, {"capi"}),
     "src/cli": (1200, {"public", "isa", "pci", "chip", "noc", "compiler", "tensor", "explain", "models", "cli"}),
     "src/sim": (11500, {"bits", "isa", "sim"}),

@@ -152,6 +152,13 @@ bt_status bt_optimiser_set(bt_optimiser* optimiser, const char* option, double v
 bt_status bt_optimiser_step(bt_optimiser* optimiser, bt_tensor* const* parameters, size_t count,
                             const bt_tensor* const* gradients, size_t gradient_count, const bt_tensor* const* also,
                             size_t also_count);
+// Gets one tensor, which is its own to free; the name, "" of a .npy, is valid until it returns.
+typedef void (*bt_named)(void* data, const char* name, bt_tensor* tensor);
+// What the optimiser remembers, to be saved beside the parameters; nothing before the first step or trainer.
+bt_status bt_optimiser_state(const bt_optimiser* optimiser, bt_named each, void* data);
+// It goes on from there, with these parameters; BT_USAGE_ERROR, and nothing changed, if it is not of their kind.
+bt_status bt_optimiser_restore(bt_optimiser* optimiser, bt_tensor* const* parameters, size_t count,
+                               const char* const* names, const bt_tensor* const* tensors, size_t tensor_count);
 // A trainer that was made with it keeps what it needs.
 void bt_optimiser_free(bt_optimiser* optimiser);
 // bt_jit_call of `*result` with a batch is a step: loss, gradients, clipping (bt_clip_grad_norm's `largest`, or 0) and
@@ -162,8 +169,6 @@ bt_status bt_trainer_new(bt_function loss, void* data, bt_tensor* const* paramet
 
 // --- files, by their endings: .npy is one tensor without a name; .npz and .safetensors are tensors by name ---
 
-// Gets one tensor, which is its own to free; the name, "" of a .npy, is valid until it returns.
-typedef void (*bt_named)(void* data, const char* name, bt_tensor* tensor);
 // All tensors of a file, in the order of their names; to no one if one cannot be read. `as`: their dtype, or
 // BT_AS_STORED; integers take only values that they hold. include/baretile/files.h says what is read.
 bt_status bt_load(bt_runtime* runtime, const char* path, bt_dtype as, bt_named each, void* data);

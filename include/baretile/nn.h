@@ -75,7 +75,7 @@ class Optimiser {
   void step(const Parameters& parameters, const std::vector<Tensor>& gradients, std::vector<Tensor> also = {});
 
   // What it remembers, to be saved beside the weights: the number of its steps and tensors of the parameters' shapes.
-  // Empty before the first step, and of SGD without momentum always.
+  // Empty before the first step or Trainer, and of SGD without momentum always.
   NamedTensors state() const;
   // Goes on from there, also in a Trainer; UsageError, and nothing changed, where it is not of these parameters.
   void set_state(const Parameters& parameters, const NamedTensors& state);

@@ -123,9 +123,11 @@ bt_clip_grad_norm = _checked("bt_clip_grad_norm", _tensors, c_size_t, c_double, 
 bt_optimiser_new = _checked("bt_optimiser_new", _text, POINTER(_text), POINTER(c_double), c_size_t, _out)
 bt_optimiser_set = _checked("bt_optimiser_set", c_void_p, _text, c_double)
 bt_optimiser_step = _checked("bt_optimiser_step", c_void_p, _tensors, c_size_t, _tensors, c_size_t, _tensors, c_size_t)
+NAMED = ctypes.CFUNCTYPE(None, c_void_p, _text, c_void_p)
+bt_optimiser_state = _checked("bt_optimiser_state", c_void_p, NAMED, c_void_p)
+bt_optimiser_restore = _checked("bt_optimiser_restore", c_void_p, _tensors, c_size_t, POINTER(_text), _tensors, c_size_t)
 bt_optimiser_free = _plain("bt_optimiser_free", None, c_void_p)
 bt_trainer_new = _checked("bt_trainer_new", FUNCTION, c_void_p, _tensors, c_size_t, c_void_p, c_double, _out)
-NAMED = ctypes.CFUNCTYPE(None, c_void_p, _text, c_void_p)
 bt_load = _checked("bt_load", c_void_p, _text, c_int, NAMED, c_void_p)
 bt_save = _checked("bt_save", _text, POINTER(_text), _tensors, c_size_t)
 

@@ -105,6 +105,20 @@ class Optimiser:
         `gradients`: one a parameter, of its shape, as bt.grad(loss, parameters) gives them; UsageError else.
         """
         n.bt_optimiser_step(self._handle, *n.handles(parameters), *n.handles(gradients), *n.handles(also))
+        self._runtime = parameters[0]._runtime
+
+    def state(self):
+        """{name: Tensor} of what it remembers, to be saved beside the parameters; {} before any step or Trainer."""
+        found = {}
+        add = n.NAMED(lambda _, name, handle: found.update({name.decode(): wrap(self._runtime, handle)}))
+        n.bt_optimiser_state(self._handle, add, None)
+        return found
+
+    def set_state(self, parameters, state):
+        """Goes on from there; UsageError, and nothing changed, if it is of another kind or of other parameters."""
+        names = (ctypes.c_char_p * len(state))(*[name.encode() for name in state])
+        n.bt_optimiser_restore(self._handle, *n.handles(parameters), names, *n.handles(list(state.values())))
+        self._runtime = parameters[0]._runtime
 
 
 class SGD(Optimiser):
@@ -144,3 +158,4 @@ class Trainer(jit):
 
     def __init__(self, loss, parameters, optimiser, clip=0):
         self._start(n.bt_trainer_new, loss, parameters, optimiser._handle, clip)
+        optimiser._runtime = parameters[0]._runtime

@@ -42,29 +42,42 @@ void save(const std::string& path, const char* const* names, const std::vector<b
   }
   if (!names && !tensors.empty())
     throw UsageError(fmt::format("{}: the file needs a name for each tensor; give names, or save one as .npy", path));
-  NamedTensors all;
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (!all.emplace(&needed(names[i], "a name"), tensors[i]).second)
-      throw UsageError(fmt::format("{}: two tensors are called '{}'; give each a name of its own", path, names[i]));
+  const NamedTensors all = named(names, tensors);
   format == Format::npz ? save_npz(path, all) : save_safetensors(path, all);
 }
 
 }  // namespace
 
+namespace baretile::capi {
+
+void give_named(const Owner& owner, const NamedTensors& all, bt_named each, void* data) {
+  if (!each) throw UsageError("the function that gets the tensors is NULL; give a pointer");
+  for (const auto& [name, tensor] : all)
+    if (name.find('\0') != name.npos)
+      throw UsageError(fmt::format("the name '{}' has a zero in it; load it in C++", name.c_str()));
+  for (const auto& [name, tensor] : all) {
+    bt_tensor* made = nullptr;
+    give(&made, owner, tensor);
+    each(data, name.c_str(), made);
+  }
+}
+
+NamedTensors named(const char* const* names, const std::vector<Tensor>& tensors) {
+  NamedTensors all;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!all.emplace(&needed((&needed(names, "names"))[i], "a name"), tensors[i]).second)
+      throw UsageError(fmt::format("two tensors are called '{}'; give each a name of its own", names[i]));
+  return all;
+}
+
+}  // namespace baretile::capi
+
 bt_status bt_load(bt_runtime* runtime, const char* path, bt_dtype as, bt_named each, void* data) {
   return guarded([&] {
     const Owner& owner = needed(runtime, "runtime").runtime;
     const std::string file = &needed(path, "path");
-    if (!each) throw UsageError("the function that gets the tensors is NULL; give a pointer");
-    const NamedTensors all = load(*owner, file, as == BT_AS_STORED ? std::nullopt : std::optional(dtype_of(as)));
-    for (const auto& [name, tensor] : all)
-      if (name.find('\0') != name.npos)
-        throw UsageError(fmt::format("{}: the name '{}' has a zero in it; load it in C++", file, name.c_str()));
-    for (const auto& [name, tensor] : all) {
-      bt_tensor* made = nullptr;
-      give(&made, owner, tensor);
-      each(data, name.c_str(), made);
-    }
+    const auto dtype = as == BT_AS_STORED ? std::nullopt : std::optional(dtype_of(as));
+    give_named(owner, load(*owner, file, dtype), each, data);
   });
 }
 

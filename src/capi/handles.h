@@ -79,6 +79,7 @@ T*& place_for(T** result) {
 void give(bt_tensor** result, Owner owner, Tensor tensor);
 void give_all(bt_tensor** results, const Owner& owner, const std::vector<Tensor>& tensors);  // all, or none
 DType dtype_of(bt_dtype dtype);
+void give_named(const Owner& owner, const NamedTensors& all, bt_named each, void* data);  // all, or none
 
 // What a call gets: its tensors, NULL as an empty one, and the device they lie on.
 struct Operands {
@@ -88,6 +89,9 @@ struct Operands {
   Operands(const bt_tensor* const* given, size_t count);
   void need_all() const;
 };
+
+// Two of one name, or a null one, are a UsageError.
+NamedTensors named(const char* const* names, const std::vector<Tensor>& tensors);
 
 // Handles whose values a call replaces, and the device they lie on.
 struct Targets {

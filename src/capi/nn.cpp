@@ -10,6 +10,7 @@
 #include "compiler/graph/shape.h"
 
 using namespace baretile::capi;
+using baretile::NamedTensors;
 using baretile::Tensor;
 using baretile::UsageError;
 namespace nn = baretile::nn;
@@ -145,6 +146,28 @@ bt_status bt_optimiser_step(bt_optimiser* optimiser, bt_tensor* const* parameter
     others.need_all();
     rule.runtimes.insert(all.owner);
     rule.optimiser->step(all.tensors, slopes.tensors, others.tensors);
+  });
+}
+
+bt_status bt_optimiser_state(const bt_optimiser* optimiser, bt_named each, void* data) {
+  return guarded([&] {
+    const bt_optimiser::Rule& rule = *needed(optimiser, "optimiser").rule;
+    const NamedTensors state = rule.optimiser->state();
+    const auto owns = [&](const Owner& owner) { return owner.get() == state.begin()->second.runtime(); };
+    give_named(state.empty() ? nullptr : *std::find_if(rule.runtimes.begin(), rule.runtimes.end(), owns), state, each,
+               data);
+  });
+}
+
+bt_status bt_optimiser_restore(bt_optimiser* optimiser, bt_tensor* const* parameters, size_t count,
+                               const char* const* names, const bt_tensor* const* tensors, size_t tensor_count) {
+  return guarded([&] {
+    bt_optimiser::Rule& rule = *needed(optimiser, "optimiser").rule;
+    const Targets all(parameters, count);
+    const Operands state(tensors, tensor_count);
+    state.need_all();
+    rule.runtimes.insert(all.owner);
+    rule.optimiser->set_state(all.tensors, named(names, state.tensors));
   });
 }
 

@@ -52,6 +52,40 @@ class CapiNn : public Capi {
   }
 };
 
+// By name; what has been given away is freed.
+using Named = std::map<std::string, Handle>;
+void keep(void* all, const char* name, bt_tensor* x) { (*static_cast<Named*>(all))[name].reset(x); }
+
+TEST_F(CapiNn, AnOptimiserGoesOnFromItsState) {
+  const Handle w = tensor({4, 2}, {2}), again = tensor({4, 2}, {2}), g = tensor({1, 0.5}, {2});
+  const Optimiser first = optimiser("Adam", {"rate"}, {0.5}), second = optimiser("Adam", {"rate"}, {0.5});
+  Named state;
+  ASSERT_EQ(bt_optimiser_state(first.get(), keep, &state), BT_OK) << bt_message();
+  EXPECT_TRUE(state.empty());
+  ASSERT_EQ(step(first, w, g.get()), BT_OK) << bt_message();
+  ASSERT_EQ(bt_optimiser_state(first.get(), keep, &state), BT_OK) << bt_message();
+  ASSERT_EQ(state.size(), 3u);
+  ASSERT_EQ(bt_set(again.get(), w.get()), BT_OK);
+  std::vector<const char*> names;
+  std::vector<const bt_tensor*> tensors;
+  for (const auto& [name, x] : state) names.push_back(name.c_str()), tensors.push_back(x.get());
+  bt_tensor* parameter = again.get();
+  ASSERT_EQ(bt_optimiser_restore(second.get(), &parameter, 1, names.data(), tensors.data(), 3), BT_OK) << bt_message();
+  ASSERT_EQ(step(first, w, g.get()), BT_OK);
+  ASSERT_EQ(step(second, again, g.get()), BT_OK);
+  EXPECT_EQ(floats(again), floats(w));
+
+  const auto refused = [&](const char* const* names, const bt_tensor* const* tensors, size_t count) {
+    EXPECT_EQ(bt_optimiser_restore(second.get(), &parameter, 1, names, tensors, count), BT_USAGE_ERROR);
+    return std::string(bt_message());
+  };
+  EXPECT_THAT(refused(names.data(), tensors.data(), 2), HasSubstr("set_state: 'steps' is missing"));
+  EXPECT_THAT(refused(nullptr, tensors.data(), 3), HasSubstr("names is NULL"));
+  names[1] = names[0];
+  EXPECT_THAT(refused(names.data(), tensors.data(), 3), HasSubstr("two tensors are called '0.0'"));
+  EXPECT_EQ(bt_optimiser_state(second.get(), nullptr, nullptr), BT_USAGE_ERROR);
+}
+
 TEST_F(CapiNn, AStepComputesParametersAndLossTogether) {
   const Handle w = tensor({4, 2}, {2}), x = tensor({1, 0.5}, {2});
   const Optimiser sgd = optimiser("SGD", {"rate", "momentum"}, {0.5, 0.5});

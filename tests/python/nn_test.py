@@ -1,6 +1,7 @@
 """Layers, losses, optimisers and the trainer, by formulas in NumPy's doubles."""
 
 import re
+import tempfile
 import unittest
 
 import baretile as bt
@@ -196,6 +197,29 @@ class Training(unittest.TestCase):
         optimiser.rate = 1
         del optimiser
         self.assertEqual((train(x).item(), w.tolist()), (0.5625, [0, 0.75]))
+
+    def test_training_goes_on_from_a_file(self):
+        x = bt.Tensor([1.0, 0.5])
+
+        def trainer(w):
+            optimiser = bt.nn.AdamW(rate=0.5)
+            return optimiser, bt.nn.Trainer(lambda x: ((x * w) ** 2).sum(), [w], optimiser)
+
+        self.assertEqual(bt.nn.AdamW().state(), {})
+        w = bt.Tensor([4.0, 2.0])
+        optimiser, train = trainer(w)
+        train(x), train(x)
+        with tempfile.TemporaryDirectory() as folder:
+            bt.save(f"{folder}/s.safetensors", optimiser.state() | {"w": w})
+            state = bt.load(f"{folder}/s.safetensors")
+        train(x), train(x)
+        again = state.pop("w")
+        optimiser, train = trainer(again)
+        optimiser.set_state([again], state)
+        train(x), train(x)
+        self.assertEqual(again.tolist(), w.tolist())
+        with self.assertRaisesRegex(bt.UsageError, r"'0.0' is \[2\], and here \[1\]"):
+            bt.nn.Adam().set_state([bt.Tensor([1.0])], state)
 
     def test_errors_of_a_loss_come_through(self):
         w = bt.Tensor([1.0])
