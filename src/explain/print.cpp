@@ -201,7 +201,11 @@ std::string to_string(const Program& program) {
       bool constant = launch.args[i].kind == LaunchArg::Kind::constant;
       fmt::format_to(out, "{}{}{}", i == 0 ? "" : ", ", constant ? "=" : "@", launch.args[i].value);
     }
-    text += ")\n";
+    text += ")";
+    if (launch.block_rows != 0)
+      fmt::format_to(out, ", a team for {} x {} blocks", launch.block_rows, launch.block_columns);
+    if (launch.beside >= 0) fmt::format_to(out, ", beside @{}", launch.args[size_t(launch.beside)].value);
+    text += "\n";
   }
   return text;
 }

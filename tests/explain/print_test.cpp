@@ -36,6 +36,15 @@ arena 2048 bytes a bank
 )");
 }
 
+TEST(Print, WhichTilesALaunchIsFor) {
+  Program program{.kernels = {{.name = "k", .code = {}, .key = "0"}}};
+  const std::vector<LaunchArg> args{{LaunchArg::Kind::buffer, 3}, {LaunchArg::Kind::buffer, 5}};
+  program.launches.push_back({.max_workers = 48, .args = args, .beside = 1});
+  program.launches.push_back({.max_workers = 64, .args = args, .block_rows = 8, .block_columns = 16});
+  EXPECT_THAT(to_string(program), testing::EndsWith("launch k on 48 tiles (@3, @5), beside @5\n"
+                                                    "launch k on 64 tiles (@3, @5), a team for 8 x 16 blocks\n"));
+}
+
 TEST(Print, WhyAKernelEnds) {
   const Tensor x = input({40, 64}), w = input({64, 64}), v = input({64, 32});
   const Tensor hidden = relu(matmul(x, w)), out = matmul(hidden, v);
