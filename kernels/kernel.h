@@ -105,6 +105,19 @@ struct Items {
 };
 inline Items items(u32 count) { return {count}; }
 
+// The columns of output tiles in a block of `width`, of `blocks`: as far apart as there are DRAM banks, so that where
+// rows of tiles of the right operand are runs they are all in one; in the last blocks, which are too few for that, side
+// by side.
+struct Columns {
+  u32 first, step;
+  u32 operator[](u32 n) const { return first + n * step; }
+};
+inline Columns columns_beside(u32 block, u32 width, u32 blocks) {
+  const u32 banks = mailbox().info.dram_banks;
+  if (block >= blocks - blocks % banks) return {block * width, 1};
+  return {block / banks * banks * width + block % banks, banks};
+}
+
 template <class, u32... i>
 struct Sequence {
   template <class Body>

@@ -116,8 +116,8 @@ class Chip {
   std::unique_ptr<Windows> windows_;
   std::unique_ptr<Arc> arc_;
   std::vector<NocXY> tiles_, dram_banks_;
-  std::vector<u8> raw_columns_,
-      raw_banks_;  // by live column from 0; by bank, counted down the left column and then the right one
+  std::vector<u8> raw_columns_;  // by live column
+  std::vector<u8> raw_banks_;    // by bank, counted down the left column and then the right one
   u32 columns_ = 0;
   bool simulated_ = false;
 };

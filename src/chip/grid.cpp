@@ -59,9 +59,12 @@ void Chip::find_tiles() {
 }
 
 NocXY Chip::raw(NocXY place) const {
-  if (const auto tile = to_logical(place)) return {raw_columns_.at(tile->x), place.y};
+  if (const auto tile = to_logical(place); tile && tile->x < columns_) return {raw_columns_[tile->x], place.y};
   const u32 port = place.y - isa::kDramY0, column = place.x - isa::kDramX0;
-  const u32 bank = raw_banks_.at(column * isa::kDramColumnBanks + port / isa::kDramPorts);
+  const u32 number = column * isa::kDramColumnBanks + port / isa::kDramPorts;
+  if (column > 1 || port >= isa::kDramColumnBanks * isa::kDramPorts || number >= raw_banks_.size())
+    throw UsageError(fmt::format("{}-{} is neither a live Tensix tile nor a DRAM port", place.x, place.y));
+  const u32 bank = raw_banks_[number];
   return {isa::kDramColumns[bank / isa::kDramColumnBanks],
           isa::kDramRows[bank % isa::kDramColumnBanks][port % isa::kDramPorts]};
 }

@@ -118,18 +118,19 @@ int run(Arguments& arguments) {
   if (asked("graph")) fmt::print("{}", compiler::to_string(graph));
   title("kernels, and why each of their results goes to memory");
   if (asked("kernels")) fmt::print("{}", explain(tensors));
-  const compiler::Schedule schedule = compiler::schedule(compiler::fuse(graph));
+  const compiler::Plans plans = compiler::plan(graph);
   title("schedule: kernels, buffers, launches");
-  if (asked("schedule")) fmt::print("{}", compiler::to_string(schedule));
+  if (asked("schedule")) fmt::print("{}", compiler::to_string(plans.schedule));
   if (!asked("source") && !asked("program")) return 0;
-  const auto sources = compiler::emit_all(schedule);
   title("source");
   if (asked("source")) {
-    for (const compiler::KernelSource& source : sources) fmt::print("{}\n", source.text);
+    for (const compiler::KernelSource& source : plans.sources) fmt::print("{}\n", source.text);
   }
   title("program");
-  if (asked("program"))
-    fmt::print("{}", compiler::to_string(compiler::pack(schedule, sources, compiler::build_kernels(sources))));
+  if (asked("program")) {
+    auto images = compiler::build_kernels(plans.sources);
+    fmt::print("{}", compiler::to_string(compiler::pack(plans.schedule, plans.sources, std::move(images))));
+  }
   return 0;
 }
 

@@ -13,12 +13,6 @@ std::vector<u32> output_slots(const FusionPlan& plan) {
   return slots;
 }
 
-std::vector<KernelSource> emit_all(const Schedule& schedule) {
-  std::vector<KernelSource> sources;
-  for (const KernelSpec& kernel : schedule.kernels) sources.push_back(emit(kernel));
-  return sources;
-}
-
 namespace {
 
 // Pairs for Launch::in_place: a page of `to` is computed from the same page of `from`, which nothing else reads.

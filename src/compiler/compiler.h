@@ -15,7 +15,6 @@ struct Compiled {
 };
 
 std::vector<u32> output_slots(const FusionPlan& plan);
-std::vector<KernelSource> emit_all(const Schedule& schedule);
 Program pack(const Schedule& schedule, std::span<const KernelSource> sources, std::vector<KernelImage> images);
 
 // All stages up to sources; where a kernel's values do not fit in Dst, again with fewer in it.

@@ -16,37 +16,46 @@ std::vector<u32> links(NocXY from, NocXY to) {
 }
 
 std::vector<Worker> place_workers(const Chip& chip) {
-  const std::vector<NocXY>& banks = chip.dram_banks();
+  struct Place {
+    NocXY at, raw;
+  };
+  const auto place = [&](NocXY at) { return Place{at, chip.raw(at)}; };
+  std::vector<Place> left;
+  for (const NocXY tile : chip.tiles()) left.push_back(place(tile));
+  std::vector<std::vector<Place>> banks;  // their ports
+  for (const NocXY b : chip.dram_banks())
+    banks.push_back({place(b), place({b.x, u8(b.y + 1)}), place({b.x, u8(b.y + 2)})});
+
   std::array<u32, 2 * isa::kGridWidth * isa::kGridHeight> load{};  // ways so far, by link
-  const auto way = [&](NocXY port, NocXY tile) { return links(chip.raw(port), chip.raw(tile)); };
-  const auto hops = [](const std::vector<u32>& way) { return u32(way.size()); };
-  const auto busiest = [&](const std::vector<u32>& way) {
+  const auto hops = [](const Place& port, const Place& tile) {
+    return (tile.raw.x + isa::kGridWidth - port.raw.x) % isa::kGridWidth +
+           (tile.raw.y + isa::kGridHeight - port.raw.y) % isa::kGridHeight;
+  };
+  const auto busiest = [&](const Place& port, const Place& tile) {
     u32 most = 0;
-    for (const u32 link : way) most = std::max(most, load[link]);
-    return most << 8 | hops(way);
+    for (const u32 link : links(port.raw, tile.raw)) most = std::max(most, load[link]);
+    return most << 8 | hops(port, tile);
   };
-  const auto best_port = [&](NocXY bank, NocXY tile, const auto& cost) {
-    NocXY best = bank;
-    for (NocXY port = bank; port.y < bank.y + isa::kDramPorts; ++port.y)
-      if (cost(way(port, tile)) < cost(way(best, tile))) best = port;
-    return best;
+  const auto best = [](const std::vector<Place>& bank, const Place& tile, const auto& cost) {
+    return *std::min_element(bank.begin(), bank.end(),
+                             [&](const Place& a, const Place& b) { return cost(a, tile) < cost(b, tile); });
   };
-  std::vector<NocXY> left(chip.tiles().begin(), chip.tiles().end() - 1);
   std::vector<Worker> workers;
-  while (!left.empty()) {
-    const NocXY near = banks[workers.size() % banks.size()];
-    const auto nearest = std::min_element(left.begin(), left.end(), [&](NocXY a, NocXY b) {
-      return hops(way(best_port(near, a, hops), a)) < hops(way(best_port(near, b, hops), b));
+  while (left.size() > 1) {
+    const std::vector<Place>& near = banks[workers.size() % banks.size()];
+    const auto nearest = std::min_element(left.begin(), left.end() - 1, [&](const Place& a, const Place& b) {
+      return hops(best(near, a, hops), a) < hops(best(near, b, hops), b);
     });
-    Worker worker{*nearest, {}};
+    const Place tile = *nearest;
     left.erase(nearest);
-    for (const NocXY bank : banks) {
-      worker.ports.push_back(bank == near ? best_port(bank, worker.tile, hops) : best_port(bank, worker.tile, busiest));
-      for (const u32 link : way(worker.ports.back(), worker.tile)) ++load[link];
+    Worker& worker = workers.emplace_back(Worker{tile.at, {}});
+    for (const std::vector<Place>& bank : banks) {
+      const Place port = &bank == &near ? best(bank, tile, hops) : best(bank, tile, busiest);
+      worker.ports.push_back(port.at);
+      for (const u32 link : links(port.raw, tile.raw)) ++load[link];
     }
-    workers.push_back(std::move(worker));
   }
-  workers.push_back({chip.tiles().back(), banks});
+  workers.push_back({left.back().at, chip.dram_banks()});
   return workers;
 }
 

@@ -249,8 +249,9 @@ class Runtime::Impl {
       r.launch.args[i] = argument(program, launch, launch.args[i], external_addresses);
     // The next item of a tile then lies in the same bank.
     const u32 banks = u32(chip_.dram_banks().size());
-    if (launch.beside >= 0 && r.launch.args[launch.beside] % abi::kBufferAlign != abi::kRunPages &&
-        r.launch.workers < launch.max_workers && r.launch.workers > banks)
+    if (size_t(launch.beside) < launch.args.size() &&
+        r.launch.args[launch.beside] % abi::kBufferAlign != abi::kRunPages && r.launch.workers < launch.max_workers &&
+        r.launch.workers > banks)
       r.launch.workers -= r.launch.workers % banks;
     return r;
   }

@@ -85,6 +85,8 @@ TEST(Grid, RawPlacesAreThoseOfTheChip) {
   EXPECT_EQ(chip.raw({7, 11}), (NocXY{10, 11}));
   EXPECT_EQ(chip.raw({11, 2}), (NocXY{13, 2}));
   EXPECT_EQ(chip.raw(chip.tiles().back()), (NocXY{16, 11}));
+  for (const NocXY none : {NocXY{15, 2}, NocXY{8, 2}, NocXY{18, 21}, NocXY{17, 24}, NocXY{19, 12}, NocXY{17, 11}})
+    EXPECT_THROW(chip.raw(none), UsageError) << int(none.x) << "-" << int(none.y);
   Card whole;
   EXPECT_EQ(whole.chip().raw({17, 14}), (NocXY{0, 11}));
   EXPECT_EQ(whole.chip().raw({18, 22}), (NocXY{9, 7}));

@@ -14,7 +14,7 @@ inline constexpr u32 kTensixRow0 = 2, kTensixRows = 10;
 inline constexpr u8 kTensixHarvestOrder[14] = {1, 16, 2, 15, 3, 14, 4, 13, 5, 12, 6, 11, 7, 10};
 
 // DRAM, translated: two columns, three ports a bank, bank b of a column at y 12+3b … 14+3b. Raw: at kDramColumns, and port p of a column's
-// bank b in row kDramRows[b][p]; a column with a dead bank is the second one, and then that bank's neighbour is the first one's last.
+// bank b in row kDramRows[b][p]; a column with a dead bank is the second one, and then that bank's counterpart is the first one's last.
 // src: tt-umd's blackhole_implementation.hpp and blackhole_coordinate_manager.cpp.
 inline constexpr u32 kDramX0 = 17, kDramX1 = 18, kDramY0 = 12, kDramPorts = 3, kDramBanks = 8, kDramColumnBanks = 4;
 inline constexpr u8 kDramColumns[2] = {0, 9}, kDramRows[kDramColumnBanks][kDramPorts] = {{0, 1, 11}, {2, 10, 3}, {9, 4, 8}, {5, 7, 6}};

@@ -29,9 +29,7 @@ std::string ComputeEmitter::page(const Access& access, std::string_view row, std
 
 // The n-th column of output tiles in a block.
 std::string ComputeEmitter::column(const std::string& n) const {
-  const u32 columns = plan_.block.columns;
-  if (!plan_.beside) return fmt::format("block * {} + {}", columns, n);
-  return fmt::format("block / {0} * {1} + {2} * {0} + block % {0}", isa::kDramBanks, isa::kDramBanks * columns, n);
+  return plan_.beside ? fmt::format("columns[{}]", n) : fmt::format("block * {} + {}", plan_.block.columns, n);
 }
 
 // The tile that an item is, or the band and the block of columns, of items or of `row` and `column` of a team's blocks.
@@ -50,6 +48,9 @@ Code ComputeEmitter::index_lines(const Code& body) const {
   if (kernel_.reduce != ReduceAxis::rows)
     index(one ? "i" : "band", stacked ? fmt::format("row % {}", rows) : "row", cols, rows, kernel_.batch);
   if (kernel_.reduce != ReduceAxis::cols) index(one ? "j" : "block", "column", 1, cols, kernel_.batch * rows);
+  if (mentions(body.text(), "columns"))
+    lines.line("const Columns columns = columns_beside({}, {}, {});",
+               kernel_.batch > 1 ? fmt::format("item % {}", cols) : "item", plan_.block.columns, cols);
   return lines;
 }
 

@@ -42,16 +42,16 @@ KernelSource emit(const KernelSpec& spec, u64 l1_bytes) {
     throw KernelTooLarge(fmt::format("kernel {} uses {} tensors, of which a launch names {}; it must be split",
                                      spec.name, spec.buffers.size(), abi::kMaxArgs));
   switch (spec.kind) {
-    case KernelKind::compute:
-      return emit_compute(spec, l1_bytes);
     case KernelKind::move:
       return {spec.name, move_text(spec), {.max_workers = move_workers(spec)}};
     case KernelKind::attention:
       return {spec.name, attention_text(spec), {.max_workers = attention_workers(spec.attention)}};
     case KernelKind::custom:
       return {spec.name, custom_text(spec), {.max_workers = spec.custom.args.at(0)}};
+    case KernelKind::compute:
+      break;
   }
-  throw InternalError(fmt::format("kernel {} is of no kind", spec.name));
+  return emit_compute(spec, l1_bytes);
 }
 
 }  // namespace baretile::compiler

@@ -121,7 +121,7 @@ Plan make_plan(const KernelSpec& spec, const Block& block, u64 l1_bytes) {
   Plan plan{spec, block, block_grid(kernel, block), rows_of(kernel)};
   plan.items = kernel.batch * (kernel.reduce == ReduceAxis::rows ? 1 : kernel.row_tiles / block.rows) *
                (kernel.reduce == ReduceAxis::cols ? 1 : kernel.col_tiles / block.columns);
-  plan.beside = kernel.one_row && (block.columns == 1 || plan.grid.columns % isa::kDramBanks == 0);
+  plan.beside = kernel.one_row;
   for (const Step& step : kernel.steps)
     plan.beside &= step.kind != StepKind::contraction || step.contraction.right_transposed;
   plan.shape = reach_of(kernel);

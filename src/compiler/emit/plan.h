@@ -2,7 +2,6 @@
 #pragma once
 #include <map>
 
-#include "baretile/isa/grid.h"
 #include "compiler/emit/block.h"
 #include "compiler/emit/chunk.h"
 
@@ -47,9 +46,8 @@ struct Plan {
   BlockGrid grid = {};
   u32 slot_rows = 64;
   u32 items = 1;
-  bool beside =
-      false;    // item n multiplies one row by runs n, n + 8, …, of a right operand whose runs are rows of tiles
-  u32 run = 1;  // steps of k whose pages share a slot of the input ring
+  bool beside = false;  // a product of one row, which takes from the right operand rows of tiles that are in one bank
+  u32 run = 1;          // steps of k whose pages share a slot of the input ring
   u32 input_slot = 64, output_slot = 64;  // bytes
   std::vector<Stage> stages = {};
   Reach shape = {};
