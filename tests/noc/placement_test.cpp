@@ -123,7 +123,8 @@ TEST(Placement, NoLinkIsAskedForMoreThanItCarries) {
       EXPECT_LT(all.busiest, before.busiest);
       EXPECT_LT(all.busiest, readers < 24 ? 80 : 64);
     }
-    for (const auto& [rows, across] : {std::pair{4u, 8u}, {8u, 8u}, {10u, chip.columns() - 1}}) {
+    for (const auto& [rows, columns_of_it] : {std::pair{4u, 8u}, {8u, 8u}, {10u, chip.columns() - 1}}) {
+      const u32 across = columns_of_it;  // clang 14 captures no binding
       const auto team = [&](u32 reader, u32 bank) {
         const NocXY tile = chip.tiles()[reader / across * chip.columns() + reader % across];
         const auto worker = std::find_if(workers.begin(), workers.end(), [&](const auto& w) { return w.tile == tile; });
