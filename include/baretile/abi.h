@@ -65,7 +65,7 @@ constexpr u64 pages_in_bank(u64 pages, u32 banks, u32 run = kRunPages) {
 
 // Written by the host once at boot: who this tile is and where it finds the DRAM banks.
 struct TileInfo {
-  u32 logical_index;      // 0 … tiles-1; the last is the dispatch tile; bank `index % dram_banks` is near the others
+  u32 logical_index;      // 0 … tiles-1: workers, each beside bank `index % dram_banks`, and last the dispatch tile
   u32 tiles;              // Tensix tiles of the chip
   u32 dispatch_coord;     // NoC coordinate (x | y<<6) of the dispatch tile
   u32 park;               // 1: BRISC holds the other cores in reset between launches (simulators); 0: they wait in firmware (cards)

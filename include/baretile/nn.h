@@ -92,6 +92,7 @@ class Optimiser {
   virtual Tensor update(const Tensor& x, Tensor g, std::span<Tensor> state, const std::vector<Tensor>& numbers) = 0;
 
   Runtime& begin(const Parameters& parameters);
+  void take(const NamedTensors& state);
   std::vector<Tensor> upload(Runtime& runtime);
   void update_all(const Parameters& parameters, const std::vector<Tensor>& gradients,
                   const std::vector<Tensor>& numbers);

@@ -138,5 +138,9 @@ def shape_argument(shape):
     return (c_int64 * len(extents))(*extents), len(extents)
 
 
+def names(words):
+    return (c_char_p * len(words))(*[word.encode("utf-8", "surrogateescape") for word in words])
+
+
 def handles(tensors):
     return (c_void_p * len(tensors))(*[t._handle if t is not None else None for t in tensors]), len(tensors)

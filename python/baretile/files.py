@@ -1,13 +1,11 @@
 """Tensors in files, by their endings: NumPy's .npy and .npz, and .safetensors."""
 
-import ctypes
 import os
 
 from . import _native as n
-from .tensor import DTYPES, Tensor, dtype_name, runtime_for, wrap
+from .tensor import DTYPES, Tensor, dtype_name, named, runtime_for
 
 _AS_STORED = -1
-_UTF8 = "utf-8", "surrogateescape"  # any name comes back as it was
 
 
 def load(path, dtype=None, device=None):
@@ -16,13 +14,9 @@ def load(path, dtype=None, device=None):
     `dtype`: what all become; else as stored, float16 as fp32. float64 and int64 need one; integers take only values
     that they hold. UsageError: that, a damaged file, another ending. SystemError: it cannot be read.
     """
-    path, owner, found = os.fsencode(path), runtime_for(device), {}
-
-    def add(_, name, handle):
-        found[name.decode(*_UTF8)] = wrap(owner, handle)
-
+    path, owner = os.fsencode(path), runtime_for(device)
     wanted = _AS_STORED if dtype is None else DTYPES.index(dtype_name(dtype))
-    n.bt_load(owner._handle, path, wanted, n.NAMED(add), None)
+    found = named(owner, n.bt_load, owner._handle, path, wanted)
     return found[""] if path.endswith(b".npy") else found
 
 
@@ -33,8 +27,8 @@ def save(path, tensors):
     ending, or not what it holds. SystemError: it cannot be written.
     """
     single = isinstance(tensors, Tensor)
-    named = isinstance(tensors, dict) and all(isinstance(t, Tensor) for t in tensors.values())
-    if not single and not named:
+    by_name = isinstance(tensors, dict) and all(isinstance(t, Tensor) for t in tensors.values())
+    if not single and not by_name:
         raise n.UsageError(f"save: a {type(tensors).__name__} is no tensor and no dict of them; give either")
-    names = None if single else (ctypes.c_char_p * len(tensors))(*[name.encode(*_UTF8) for name in tensors])
+    names = None if single else n.names(tensors)
     n.bt_save(os.fsencode(path), names, *n.handles([tensors] if single else list(tensors.values())))

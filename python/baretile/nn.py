@@ -11,7 +11,7 @@ import ctypes
 from . import _native as n
 from .jit import jit
 from .ops import FUNCTIONS
-from .tensor import DTYPES, dtype_name, new, runtime_for, wrap
+from .tensor import DTYPES, dtype_name, named, new, runtime_for, wrap
 
 
 def _linear_layers(widths, seed, dtype, device):
@@ -89,11 +89,10 @@ class Optimiser:
     rate, weight_decay = map(_option, ("rate", "weight_decay"))
 
     def __init__(self, rule, **options):
-        self._handle, self._options = None, options
-        names = (ctypes.c_char_p * len(options))(*[name.encode() for name in options])
+        self._handle, self._runtime, self._options = None, None, options
         values = (ctypes.c_double * len(options))(*options.values())
         handle = ctypes.c_void_p()
-        n.bt_optimiser_new(rule, names, values, len(options), ctypes.byref(handle))
+        n.bt_optimiser_new(rule, n.names(options), values, len(options), ctypes.byref(handle))
         self._handle = handle.value
 
     def __del__(self, free=n.bt_optimiser_free):
@@ -104,21 +103,20 @@ class Optimiser:
 
         `gradients`: one a parameter, of its shape, as bt.grad(loss, parameters) gives them; UsageError else.
         """
-        n.bt_optimiser_step(self._handle, *n.handles(parameters), *n.handles(gradients), *n.handles(also))
-        self._runtime = parameters[0]._runtime
+        n.bt_optimiser_step(self._handle, *self._take(parameters), *n.handles(gradients), *n.handles(also))
 
     def state(self):
         """{name: Tensor} of what it remembers, to be saved beside the parameters; {} before any step or Trainer."""
-        found = {}
-        add = n.NAMED(lambda _, name, handle: found.update({name.decode(): wrap(self._runtime, handle)}))
-        n.bt_optimiser_state(self._handle, add, None)
-        return found
+        return named(self._runtime, n.bt_optimiser_state, self._handle)
 
     def set_state(self, parameters, state):
         """Goes on from there; UsageError, and nothing changed, if it is of another kind or of other parameters."""
-        names = (ctypes.c_char_p * len(state))(*[name.encode() for name in state])
-        n.bt_optimiser_restore(self._handle, *n.handles(parameters), names, *n.handles(list(state.values())))
-        self._runtime = parameters[0]._runtime
+        tensors = n.handles(list(state.values()))
+        n.bt_optimiser_restore(self._handle, *self._take(parameters), n.names(state), *tensors)
+
+    def _take(self, parameters):
+        self._runtime = parameters[0]._runtime if parameters else self._runtime
+        return n.handles(parameters)
 
 
 class SGD(Optimiser):
@@ -157,5 +155,5 @@ class Trainer(jit):
     """
 
     def __init__(self, loss, parameters, optimiser, clip=0):
+        optimiser._take(parameters)
         self._start(n.bt_trainer_new, loss, parameters, optimiser._handle, clip)
-        optimiser._runtime = parameters[0]._runtime

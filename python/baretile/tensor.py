@@ -68,6 +68,17 @@ def wrap(runtime, handle):
     return tensor
 
 
+def named(runtime, call, *arguments):
+    """{name: Tensor} on a device of what a call of the C interface gives one by one."""
+    found = {}
+
+    def add(_, name, handle):
+        found[name.decode("utf-8", "surrogateescape")] = wrap(runtime, handle)
+
+    call(*arguments, n.NAMED(add), None)
+    return found
+
+
 def new(runtime, call, *arguments):
     """A Tensor on a device (None: of no device) that a call of the C interface makes through its last pointer."""
     handle = ctypes.c_void_p()

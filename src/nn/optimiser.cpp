@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "baretile/error.h"
@@ -81,22 +82,37 @@ NamedTensors Optimiser::state() const {
 }
 
 void Optimiser::set_state(const Parameters& parameters, const NamedTensors& state) {
+  const bool fresh = state_.empty();
   begin(parameters);
+  try {
+    take(state);
+  } catch (...) {
+    if (fresh) state_.clear();
+    throw;
+  }
+}
+
+// Into the tensors that are there, which a Trainer points at; none of them before all is known to fit.
+void Optimiser::take(const NamedTensors& state) {
   const NamedTensors own = this->state();
   for (const auto& [name, x] : own)
     if (const auto found = state.find(name); found == state.end() || found->second.shape() != x.shape())
       throw UsageError(fmt::format(
-          "set_state: '{}' is {}, and here [{}]; give the state of an optimiser of this kind and "
-          "of these parameters.",
+          "set_state: '{}' is {}, and here [{}]; give the state of an optimiser of this kind and of these parameters.",
           name, found == state.end() ? "missing" : fmt::format("[{}]", fmt::join(found->second.shape(), ", ")),
           fmt::join(x.shape(), ", ")));
   if (state.size() != own.size())
     throw UsageError(
         fmt::format("set_state: {} tensors, where this optimiser has {}; give the state of one of its kind.",
                     state.size(), own.size()));
+  if (own.empty()) return;
+  const int steps = state.at("steps").cast(DType::int32).to_host_int32()[0];
+  if (steps < 0) throw UsageError(fmt::format("set_state: {} steps; give the state as state() returned it.", steps));
+  std::vector<Tensor> taken;
   for (size_t i = 0; i < state_.size(); ++i)
-    state_[i] = state.at(fmt::format("{}.{}", i / states_, i % states_)).cast(DType::fp32).realize();
-  if (!own.empty()) steps_ = state.at("steps").cast(DType::int32).to_host_int32()[0];
+    taken.push_back(state.at(fmt::format("{}.{}", i / states_, i % states_)).cast(DType::fp32).realize());
+  std::move(taken.begin(), taken.end(), state_.begin());
+  steps_ = steps;
 }
 
 std::vector<double> SGD::numbers() { return {options.rate}; }

@@ -122,6 +122,22 @@ TEST_P(Optimisers, GoOnFromAFileAsIfTheyHadNotStopped) {
   std::remove(path.c_str());
 }
 
+// A trainer knows where its optimiser's state lies.
+TEST_P(Optimisers, TakeAStateAlsoWhenATrainerIsThere) {
+  const Tensor x = upload({{2}, {1, 2}});
+  const auto loss_of = [](const Tensor& w) { return [&w](const Tensors& batch) { return sum(w * w * batch[0]); }; };
+  Tensor w = upload({{2}, {1, -2}}), again = w;
+  nn::Adam first({.rate = 0.1f}), second({.rate = 0.1f});
+  nn::Trainer train(loss_of(w), {&w}, first), train_again(loss_of(again), {&again}, second);
+  train({x});
+  const NamedTensors state = first.state();
+  again = upload({{2}, {w.to_host()[0], w.to_host()[1]}});
+  train({x});
+  second.set_state({&again}, state);
+  train_again({x});
+  EXPECT_EQ(again.to_host(), w.to_host());
+}
+
 TEST_P(Optimisers, TakeNoStateThatIsNotTheirs) {
   Tensor w = upload({{2}, {1, -2}}), other = upload({{3}, {1, 2, 3}});
   nn::Adam adam({}), from({});
@@ -136,6 +152,14 @@ TEST_P(Optimisers, TakeNoStateThatIsNotTheirs) {
   EXPECT_THROW(momentum.set_state({&w}, from.state()), UsageError);
   EXPECT_EQ(momentum.state().at("0.0").to_host(), (std::vector<float>{1, 2})) << "it keeps its own";
   plain.set_state({&w}, plain.state());
+
+  EXPECT_TRUE(adam.state().empty()) << "what was refused leaves it free for other parameters";
+  from.set_state({&other}, from.state());
+  NamedTensors before = from.state(), bad = from.state();
+  bad["steps"] = upload({{}, {-1}}, DType::int32);
+  bad["0.0"] = upload({{3}, {7, 7, 7}});
+  EXPECT_THAT(message_of<UsageError>([&] { from.set_state({&other}, bad); }), testing::HasSubstr("-1 steps"));
+  EXPECT_EQ(from.state().at("0.0").to_host(), before.at("0.0").to_host());
 }
 
 }  // namespace

@@ -221,6 +221,12 @@ class Training(unittest.TestCase):
         with self.assertRaisesRegex(bt.UsageError, r"'0.0' is \[2\], and here \[1\]"):
             bt.nn.Adam().set_state([bt.Tensor([1.0])], state)
 
+    def test_after_a_step_that_failed_its_state_can_be_taken(self):
+        adam, x, elsewhere = bt.nn.Adam(), bt.Tensor([1.0]), bt.Tensor([1.0], device=bt.Runtime("sim"))
+        with self.assertRaises(bt.UsageError):
+            adam.step([x], [bt.Tensor([1.0])], also=[elsewhere * 2])
+        self.assertEqual(set(adam.state()), {"0.0", "0.1", "steps"})
+
     def test_errors_of_a_loss_come_through(self):
         w = bt.Tensor([1.0])
         with self.assertRaisesRegex(ZeroDivisionError, "division"):
